@@ -1,0 +1,95 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+)
+
+// The table never changes after it was built; it is the only package-level state.
+var (
+	rows   = buildRows()
+	byName = indexRows(rows)
+)
+
+// All returns the rows of the table in the order of their IDs, subcommands included. The slice is shared: read only.
+func All() []*Spec { return rows }
+
+// Count is the number of commands without subcommands, as COMMAND COUNT gives it.
+func Count() int {
+	n := 0
+	for _, s := range rows {
+		if !strings.Contains(s.Name, "|") {
+			n++
+		}
+	}
+	return n
+}
+
+// buildRows joins the groups and numbers the rows; a row's subcommands follow it.
+func buildRows() []*Spec {
+	var all []*Spec
+	for _, s := range slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), pubsubRows(),
+		scriptRows(), fencingRows()) {
+		all = append(all, s)
+		all = append(all, sortedSubs(s)...)
+	}
+	for i, s := range all {
+		s.ID = i
+	}
+	return all
+}
+
+func sortedSubs(s *Spec) []*Spec {
+	var subs []*Spec
+	for _, sub := range s.Sub {
+		subs = append(subs, sub)
+	}
+	slices.SortFunc(subs, func(a, b *Spec) int { return strings.Compare(a.Name, b.Name) })
+	return subs
+}
+
+// indexRows maps both spellings that clients use, lower and upper case; Lookup folds the rest.
+func indexRows(all []*Spec) map[string]*Spec {
+	index := make(map[string]*Spec, 2*len(all))
+	for _, s := range all {
+		if !strings.Contains(s.Name, "|") {
+			index[s.Name] = s
+			index[strings.ToUpper(s.Name)] = s
+		}
+	}
+	return index
+}
+
+// container makes a row whose subcommands are rows of their own.
+func container(name string, group Group, summary string, subs ...*Spec) *Spec {
+	s := &Spec{Name: name, Arity: -2, Group: group, Summary: summary, Sub: make(map[string]*Spec, len(subs))}
+	for _, sub := range subs {
+		s.Sub[sub.Name] = sub
+		sub.Name = name + "|" + sub.Name
+		sub.Group = group
+	}
+	return s
+}
+
+// Key positions that many rows share.
+var (
+	noKeys   = KeySpec{}
+	oneKey   = KeySpec{First: 1, Last: 1, Step: 1}
+	twoKeys  = KeySpec{First: 1, Last: 2, Step: 1}
+	allKeys  = KeySpec{First: 1, Last: -1, Step: 1}
+	pairKeys = KeySpec{First: 1, Last: -1, Step: 2}
+	evalKeys = KeySpec{Num: 2}
+)
+
+// inGroup files rows under a heading of redis.io.
+func inGroup(g Group, specs []*Spec) []*Spec {
+	for _, s := range specs {
+		s.Group = g
+	}
+	return specs
+}
+
+// parse adapts a typed option parser to the table.
+func parse[T any](p func([]string) (T, error)) func([]string) (any, error) {
+	return func(line []string) (any, error) { return p(line) }
+}

@@ -1,0 +1,58 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// Backend keeps the locks: a Raft store, or a quorum of Redis nodes. The front end knows no more of it than this.
+type Backend interface {
+	// Open starts the ordered stream of one client session. It never blocks and never fails; a backend that cannot
+	// serve answers the calls with an error.
+	Open() Stream
+	// Ready is nil when calls can be served now, else the reason why not.
+	Ready(ctx context.Context) error
+	// Info returns the backend's own sections of INFO, each beginning with "# Name\r\n".
+	Info() []InfoSection
+	// Now is the wall clock in microseconds since the Unix epoch, the only source for TIME.
+	Now() int64
+}
+
+// InfoSection is one section of the INFO reply: lines "field:value" without line ends.
+type InfoSection struct {
+	Name  string // as in "# Name"; INFO's argument in any case
+	Lines []string
+}
+
+// Stream carries the requests of one session. Effects take place in the order of Submit, and a read submitted
+// behind an unanswered write sees it.
+//
+// Submit is called by one goroutine at a time and does not wait for the outcome. It may call Done before it
+// returns. Close abandons what has not been sent yet; calls that were sent still take effect, and Done is still
+// called for each.
+type Stream interface {
+	Submit(c *Call)
+	Close()
+}
+
+// Call is one unit of work for a backend: a request, or a block of them that runs as one (MULTI).
+type Call struct {
+	Requests []*commands.Request
+	Block    bool // reply with an array of all replies
+	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
+	Done func(Result)
+}
+
+// Result is the outcome of a call.
+type Result struct {
+	Reply resp.Value
+	Close bool // the connection must end behind this reply, since what happened is unknown (DESIGN of errors)
+}
+
+// Sink takes the events that come out of a backend, in the order in which they happened. Its methods never block.
+type Sink interface {
+	// Message delivers a publication and returns the number of local receivers.
+	Message(channel, payload string) int
+}
