@@ -1,0 +1,110 @@
+package locks;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.api.RTopic;
+import org.redisson.client.codec.StringCodec;
+
+/**
+ * Runs every lock of Redisson against the server at --addr, in named cases.
+ *
+ * <p>Options: {@code --addr host:port}, {@code --protocol RESP2|RESP3}, {@code --case NAME} for one case only.
+ */
+public final class LockSuite {
+    /** lockWatchdogTimeout of the clients in ms: short, so that a lock outlives several of them within a case. */
+    static final long WATCHDOG_MS = 3_000;
+    /** Cases mostly wait for time-outs, so several run at once. */
+    private static final int PARALLEL = 4;
+
+    private final Map<String, Report.Case> cases = new LinkedHashMap<>();
+    private final String run = UUID.randomUUID().toString().substring(0, 8);
+    final Options options;
+    /** Two clients, as of two hosts: a lock's owner is a thread of a client. */
+    final RedissonClient first;
+    final RedissonClient second;
+
+    private LockSuite(Options options) {
+        this.options = options;
+        first = options.connect(WATCHDOG_MS);
+        second = options.connect(WATCHDOG_MS);
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        Options options = new Options(args);
+        LockSuite suite = new LockSuite(options);
+        new PlainLocks(suite).register();
+        new OtherLocks(suite).register();
+        new ReadWriteLocks(suite).register();
+        int code = suite.runAll(options.string("case", ""));
+        suite.first.shutdown();
+        suite.second.shutdown();
+        System.exit(code);
+    }
+
+    void add(String name, Report.Case body) {
+        cases.put(name, body);
+    }
+
+    private int runAll(String only) throws InterruptedException {
+        Report report = new Report();
+        ExecutorService pool = Executors.newFixedThreadPool(PARALLEL);
+        cases.forEach((name, body) -> {
+            if (only.isEmpty() || only.equals(name)) {
+                pool.submit(() -> report.run(name, body));
+            }
+        });
+        pool.shutdown();
+        pool.awaitTermination(10, TimeUnit.MINUTES);
+        return report.exitCode();
+    }
+
+    /** A key that no other case and no other run uses. */
+    String key(String name) {
+        return "suite:" + run + ":" + name;
+    }
+
+    /** Waits until somebody waits for the lock, that is, has subscribed to its channel. */
+    void awaitWaiter(String channel, long waiters) throws InterruptedException {
+        RTopic topic = first.getTopic(channel, StringCodec.INSTANCE);
+        Check.eventually(waiters + " subscribers of " + channel, () -> topic.countSubscribers() >= waiters);
+    }
+
+    static String lockChannel(String name) {
+        return "redisson_lock__channel:{" + name + "}";
+    }
+
+    static String readWriteChannel(String name) {
+        return "redisson_rwlock:{" + name + "}";
+    }
+
+    /** What observing a lock for some time has shown. */
+    record Observation(int renewals, long lowestMs) {
+    }
+
+    /**
+     * Watches a lock for so many watchdog time-outs. It must never be without a TTL (-1), gone (-2) or above the
+     * watchdog's time-out, and must have been renewed at least once per time-out.
+     */
+    static Observation observe(RLock lock, int timeouts) throws InterruptedException {
+        long start = System.nanoTime();
+        long previous = lock.remainTimeToLive();
+        long lowest = previous;
+        int renewals = 0;
+        while (Check.elapsedMs(start) < timeouts * WATCHDOG_MS + WATCHDOG_MS / 2) {
+            Thread.sleep(50);
+            long ttl = lock.remainTimeToLive();
+            Check.that(ttl > 0 && ttl <= WATCHDOG_MS, "TTL of a held lock is " + ttl + " ms");
+            renewals += ttl > previous ? 1 : 0;
+            lowest = Math.min(lowest, ttl);
+            previous = ttl;
+        }
+        Check.that(renewals >= timeouts, "renewed only " + renewals + " times in " + timeouts + " time-outs");
+        return new Observation(renewals, lowest);
+    }
+}

@@ -1,0 +1,50 @@
+package locks;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+import org.redisson.config.Protocol;
+
+/** The command line of the programs: pairs of {@code --name value}. */
+final class Options {
+    private final Map<String, String> values = new HashMap<>();
+
+    Options(String[] args) {
+        if (args.length % 2 != 0) {
+            throw new IllegalArgumentException("options come in pairs: --name value");
+        }
+        for (int i = 0; i < args.length; i += 2) {
+            if (!args[i].startsWith("--")) {
+                throw new IllegalArgumentException("not an option: " + args[i]);
+            }
+            values.put(args[i].substring(2), args[i + 1]);
+        }
+    }
+
+    String required(String name) {
+        String value = values.get(name);
+        if (value == null) {
+            throw new IllegalArgumentException("--" + name + " is required");
+        }
+        return value;
+    }
+
+    String string(String name, String otherwise) {
+        return values.getOrDefault(name, otherwise);
+    }
+
+    int number(String name, int otherwise) {
+        return values.containsKey(name) ? Integer.parseInt(values.get(name)) : otherwise;
+    }
+
+    /** A client of the server at --addr; locks taken without a lease live watchdogMs unless renewed. */
+    RedissonClient connect(long watchdogMs) {
+        Config config = new Config();
+        config.setProtocol(Protocol.valueOf(string("protocol", "RESP2")));
+        config.setLockWatchdogTimeout(watchdogMs);
+        config.useSingleServer().setAddress("redis://" + required("addr"));
+        return Redisson.create(config);
+    }
+}

@@ -1,0 +1,39 @@
+package harness
+
+import (
+	"net"
+	"os/exec"
+	"testing"
+)
+
+// StartRedis runs a real redis-server on a free port with no persistence and
+// with expiry events on, as redfence always has them. The test is skipped when
+// no redis-server is installed.
+func StartRedis(t testing.TB, args ...string) *Server {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("skipped: redis-server is not installed")
+	}
+	dir := t.TempDir()
+	addr := freeAddr(t)
+	_, port, _ := net.SplitHostPort(addr)
+	argv := append([]string{program, "--bind", "127.0.0.1", "--port", port, "--dir", dir,
+		"--save", "", "--appendonly", "no", "--notify-keyspace-events", "Ex"}, args...)
+	s := &Server{Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv,
+		pin: func(string) []string { return nil }}
+	s.start()
+	return s
+}
+
+// freeAddr finds a loopback port that was free a moment ago; redis-server has
+// no "port 0 means any".
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,124 @@
+// Package harness starts real redis-server and redfence processes for tests,
+// stops, kills, pauses and restarts them, and speaks raw RESP with them, so
+// that suites can compare exact wire bytes.
+package harness
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Server is one running redis-server or redfence process. Its methods fail the
+// test on trouble and must be called on the test's goroutine.
+type Server struct {
+	Addr string // host:port of the RESP listener, kept over a restart
+	Dir  string // working or data directory, kept over a restart
+
+	// Ready holds the key=value fields of the ready line ("listen", "mode");
+	// empty for a redis-server.
+	Ready map[string]string
+
+	t    testing.TB
+	name string
+	argv []string // the command; restarts append listen flags to it
+	pin  func(addr string) []string
+	env  []string
+	proc *process
+}
+
+// start runs the server until it is ready and registers its end with t.
+func (s *Server) start() {
+	s.t.Helper()
+	proc, err := launch(s.argv, s.env, s.isReadyLine)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.proc = proc
+	if err := proc.awaitReady(); err != nil {
+		s.t.Fatalf("%s: %v\n%s", s.name, err, tail(proc.out.String()))
+	}
+	s.t.Cleanup(func() {
+		proc.signal(syscall.SIGCONT)
+		proc.end(syscall.SIGKILL)
+		if s.t.Failed() {
+			s.t.Logf("end of %s's output:\n%s", s.name, tail(proc.out.String()))
+		}
+	})
+}
+
+// isReadyLine looks for the ready line of either program.
+func (s *Server) isReadyLine(line string) bool {
+	if strings.Contains(line, "Ready to accept connections") { // redis-server
+		return true
+	}
+	fields, ok := parseReady(line)
+	if ok {
+		s.Ready, s.Addr = fields, fields["listen"]
+	}
+	return ok
+}
+
+// Stop sends SIGTERM, waits for the end and returns the exit code.
+func (s *Server) Stop() int {
+	s.t.Helper()
+	if !s.proc.end(syscall.SIGTERM) {
+		s.t.Fatalf("%s still ran %v after SIGTERM", s.name, stopTimeout)
+	}
+	return s.proc.exitCode()
+}
+
+// Kill sends SIGKILL and waits for the end.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if !s.proc.end(syscall.SIGKILL) {
+		s.t.Fatalf("%s still ran %v after SIGKILL", s.name, stopTimeout)
+	}
+}
+
+// Restart runs the server again with the same directory and port. A server
+// that still runs is stopped first.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if s.proc.running() {
+		s.Stop()
+	}
+	s.argv = append(s.argv, s.pin(s.Addr)...)
+	s.start()
+}
+
+// Pause stops the process where it is (SIGSTOP) until Resume.
+func (s *Server) Pause() { s.proc.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on (SIGCONT).
+func (s *Server) Resume() { s.proc.signal(syscall.SIGCONT) }
+
+// RSS is the resident memory of the process now, in bytes.
+func (s *Server) RSS() int64 { return s.memory("VmRSS") }
+
+// PeakRSS is the largest resident memory since the process started, in bytes.
+func (s *Server) PeakRSS() int64 { return s.memory("VmHWM") }
+
+func (s *Server) memory(field string) int64 {
+	s.t.Helper()
+	size, err := s.proc.memory(field)
+	if err != nil {
+		s.t.Fatalf("%s: %v", s.name, err)
+	}
+	return size
+}
+
+// Stderr is what the present process has printed so far.
+func (s *Server) Stderr() string { return s.proc.out.String() }
+
+// Running tells whether the process has not ended.
+func (s *Server) Running() bool { return s.proc.running() }
+
+// tail is the last part of a long text, for failure messages.
+func tail(text string) string {
+	const most = 6000
+	if len(text) <= most {
+		return text
+	}
+	return "..." + text[len(text)-most:]
+}
