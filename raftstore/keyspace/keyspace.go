@@ -1,0 +1,81 @@
+// Package keyspace is the state machine of raft mode: a small Redis that is deterministic. The same requests with
+// the same stamps give the same replies, events and state on every node and on every replay. It has no clock, no
+// randomness and no goroutine; time comes with each transaction.
+//
+// See DESIGN.md for its form: objects that are never modified once committed, which gives transactions that can be
+// taken back and snapshots that cost nothing to take.
+package keyspace
+
+import (
+	"github.com/tidwall/btree"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/fencing"
+)
+
+// Databases is the number of databases, as in Redis's default configuration.
+const Databases = 16
+
+// Keyspace is the whole state. It is not safe for concurrent use; a View taken from it is.
+type Keyspace struct {
+	dbs     [Databases]*btree.Map[string, *object]
+	due     *btree.BTreeG[dueKey]
+	scripts scripts
+
+	now   int64         // store time of the last transaction, ms
+	last  fencing.Token // the newest token that was granted
+	owner uint64        // number of the running step, see object.owner
+
+	handlers []handler // by Spec.ID
+}
+
+// handler executes one command. It runs inside a transaction and returns the reply; it never fails half way.
+type handler func(t *Txn, r *commands.Request) resp.Value
+
+// New returns an empty keyspace.
+func New() *Keyspace {
+	ks := &Keyspace{handlers: bindHandlers()}
+	ks.clear()
+	return ks
+}
+
+func (ks *Keyspace) clear() {
+	for i := range ks.dbs {
+		ks.dbs[i] = new(btree.Map[string, *object])
+	}
+	ks.due = btree.NewBTreeGOptions(dueBefore, btree.Options{NoLocks: true})
+	ks.scripts = newScripts()
+	ks.now, ks.last = 0, 0
+}
+
+// bindHandlers turns the handlers, which are grouped by name, into an array over the command table.
+func bindHandlers() []handler {
+	rows := commands.All()
+	byID := make([]handler, len(rows))
+	groups := []map[string]handler{genericHandlers(), stringHandlers(), hashHandlers(), scriptHandlers(),
+		fencingHandlers(), pubsubHandlers()}
+	for _, spec := range rows {
+		for _, group := range groups {
+			if h, ok := group[spec.Name]; ok {
+				byID[spec.ID] = h
+			}
+		}
+	}
+	return byID
+}
+
+// Now is the store time of the last transaction that was applied, in milliseconds. It only grows.
+func (ks *Keyspace) Now() int64 { return ks.now }
+
+// LastToken is the newest fencing token that was granted.
+func (ks *Keyspace) LastToken() fencing.Token { return ks.last }
+
+// Len is the number of keys over all databases, with those that are due and not yet removed.
+func (ks *Keyspace) Len() int {
+	n := 0
+	for _, db := range ks.dbs {
+		n += db.Len()
+	}
+	return n
+}

@@ -1,0 +1,60 @@
+package keyspace
+
+// object is the value of one key with what belongs to the key. An object that a committed transaction left in the
+// keyspace is never modified again: the next transaction that changes the key works on a clone. Snapshots and
+// journals therefore need no copy, only the old pointer.
+type object struct {
+	key      string     // the key itself, so that indexes share one copy of it
+	str      string     // the value of a string key
+	coll     collection // the value of any other key; nil for strings
+	deadline int64      // store time in ms from which on the key is gone; 0 means never
+	absolute int64      // the absolute expiry that a client gave, ms since the Unix epoch; 0 when it gave a TTL
+	token    int64      // fencing token of this instance of the key
+	owner    uint64     // the step that made this copy and may still modify it
+}
+
+// collection is the value of a key that is not a string.
+type collection interface {
+	// clone returns a copy whose changes do not show in the original. It is cheap for any size.
+	clone() collection
+	// typeName is what TYPE answers.
+	typeName() string
+	// encoding is what OBJECT ENCODING answers.
+	encoding() string
+	// empty tells whether the key must go, since Redis has no empty collections.
+	empty() bool
+}
+
+func (o *object) typeName() string {
+	if o.coll == nil {
+		return "string"
+	}
+	return o.coll.typeName()
+}
+
+// cloneFor returns a copy that the step owner may modify.
+func (o *object) cloneFor(owner uint64) *object {
+	c := *o
+	c.owner = owner
+	if o.coll != nil {
+		c.coll = o.coll.clone()
+	}
+	return &c
+}
+
+// dueKey is an entry of the expiry queue.
+type dueKey struct {
+	deadline int64
+	db       int
+	key      string
+}
+
+func dueBefore(a, b dueKey) bool {
+	if a.deadline != b.deadline {
+		return a.deadline < b.deadline
+	}
+	if a.db != b.db {
+		return a.db < b.db
+	}
+	return a.key < b.key
+}

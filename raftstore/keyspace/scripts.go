@@ -1,0 +1,106 @@
+package keyspace
+
+import (
+	"crypto/sha1" //nolint:gosec // the name that Redis gives a script, not a safeguard
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/btree"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// evalScripts is how many scripts that only came by EVAL are remembered, as in Redis 7.4; the oldest goes first.
+// Those of SCRIPT LOAD stay until SCRIPT FLUSH.
+const evalScripts = 500
+
+// scripts are the texts that EVALSHA can run. They are part of the replicated state, so a script that one node
+// loaded is known to all of them.
+type scripts struct {
+	bySHA  *btree.Map[string, string]
+	byEval []string // SHA1s that came by EVAL only, oldest first
+}
+
+func newScripts() scripts { return scripts{bySHA: new(btree.Map[string, string])} }
+
+func scriptHandlers() map[string]handler {
+	return map[string]handler{
+		"script|load":   scriptLoad,
+		"script|exists": scriptExists,
+		"script|flush":  scriptFlush,
+	}
+}
+
+// SHA1 is the name of a script: the SHA1 of its text in lower-case hexadecimal.
+func SHA1(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}
+
+// Script returns the text of a loaded script.
+func (t *Txn) Script(sha string) (string, bool) { return t.ks.scripts.bySHA.Get(sha) }
+
+// Remember makes a script that came by EVAL known to EVALSHA.
+func (t *Txn) Remember(sha, text string) {
+	s := &t.ks.scripts
+	if _, known := s.bySHA.Get(sha); known {
+		return
+	}
+	t.changed = true
+	if t.dry {
+		return
+	}
+	if len(s.byEval) == evalScripts {
+		s.bySHA.Delete(s.byEval[0])
+		s.byEval = slices.Delete(s.byEval, 0, 1)
+	}
+	s.bySHA.Set(sha, strings.Clone(text))
+	s.byEval = append(s.byEval, sha)
+}
+
+func scriptLoad(t *Txn, r *commands.Request) resp.Value {
+	s, sha := &t.ks.scripts, SHA1(r.Args[2])
+	_, known := s.bySHA.Get(sha)
+	at := slices.Index(s.byEval, sha)
+	if known && at < 0 {
+		return resp.Str(sha)
+	}
+	t.changed = true
+	if t.dry {
+		return resp.Str(sha)
+	}
+	if at >= 0 {
+		s.byEval = slices.Delete(s.byEval, at, at+1)
+	}
+	if !known {
+		s.bySHA.Set(sha, strings.Clone(r.Args[2]))
+	}
+	return resp.Str(sha)
+}
+
+func scriptExists(t *Txn, r *commands.Request) resp.Value {
+	found := make([]resp.Value, 0, len(r.Args)-2)
+	for _, sha := range r.Args[2:] {
+		_, ok := t.Script(strings.ToLower(sha))
+		found = append(found, resp.BoolInt(ok))
+	}
+	return resp.Arr(found...)
+}
+
+func scriptFlush(t *Txn, r *commands.Request) resp.Value {
+	if len(r.Args) > 3 || (len(r.Args) == 3 && !flushMode(r.Args[2])) {
+		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	}
+	if t.ks.scripts.bySHA.Len() == 0 {
+		return resp.OK()
+	}
+	t.changed = true
+	if !t.dry {
+		t.ks.scripts = newScripts()
+	}
+	return resp.OK()
+}
+
+func flushMode(s string) bool { return strings.EqualFold(s, "SYNC") || strings.EqualFold(s, "ASYNC") }

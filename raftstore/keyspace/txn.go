@@ -1,0 +1,250 @@
+package keyspace
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/fencing"
+)
+
+// Stamp is the time of a transaction.
+type Stamp struct {
+	Now   int64 // store time in ms: decides which keys are present
+	Clock int64 // store time in ms that remaining TTLs are told by; equals Now in the log, may be ahead for a read
+	Wall  int64 // wall clock in µs since the Unix epoch: TIME, absolute expiries, the floor of tokens
+}
+
+// Event is a publication that a transaction made.
+type Event struct {
+	Channel string
+	Payload string
+	Shard   bool // made by SPUBLISH
+}
+
+// Txn is a transaction: requests that run at one instant, with a journal that can take them back.
+//
+// A dry transaction changes nothing. It finds out whether a request would: Undecided tells then that its replies
+// must be thrown away and the request sent through the log.
+type Txn struct {
+	ks      *Keyspace
+	stamp   Stamp
+	db      int
+	dry     bool
+	changed bool // dry: a change was asked for
+	due     bool // dry: a key was met whose TTL is over by the clock, but not yet by the log
+	journal []change
+	events  []Event
+}
+
+// change is a key's object before a step replaced it.
+type change struct {
+	db  int
+	key string
+	old *object
+}
+
+// Mark is a point of a transaction to which Rollback returns.
+type Mark struct {
+	changes, events int
+	token           fencing.Token
+}
+
+// Begin starts a transaction that is applied from the log. Its store time is raised to that of the last one.
+func (ks *Keyspace) Begin(s Stamp) *Txn {
+	ks.owner++
+	ks.now = max(ks.now, s.Now)
+	s.Now, s.Clock = ks.now, ks.now
+	return &Txn{ks: ks, stamp: s}
+}
+
+// Try starts a dry transaction. Keys are present as of the last transaction of the log; clock is the store time
+// now, by which TTLs are told.
+func (ks *Keyspace) Try(clock, wall int64) *Txn {
+	return &Txn{ks: ks, dry: true, stamp: Stamp{Now: ks.now, Clock: max(ks.now, clock), Wall: wall}}
+}
+
+// Undecided tells whether a dry transaction met something that only the log can decide: a change, or a key that is
+// due.
+func (t *Txn) Undecided() bool { return t.changed || t.due }
+
+// Events returns the publications made so far, in order. The slice is valid until the transaction goes on.
+func (t *Txn) Events() []Event { return t.events }
+
+// Stamp returns the time of the transaction.
+func (t *Txn) Stamp() Stamp { return t.stamp }
+
+// DB returns the selected database; Select changes it.
+func (t *Txn) DB() int { return t.db }
+
+// Select chooses the database of the commands that follow. The caller has checked that it exists.
+func (t *Txn) Select(db int) { t.db = db }
+
+// Mark returns the present point of the transaction and starts a new step, whose changes Rollback can take back.
+func (t *Txn) Mark() Mark {
+	t.ks.owner++
+	return Mark{changes: len(t.journal), events: len(t.events), token: t.ks.last}
+}
+
+// Rollback takes back all that was done since m.
+func (t *Txn) Rollback(m Mark) {
+	for i := len(t.journal) - 1; i >= m.changes; i-- {
+		c := t.journal[i]
+		t.ks.install(c.db, c.key, c.old)
+	}
+	t.journal, t.events = t.journal[:m.changes], t.events[:m.events]
+	t.ks.last = m.token
+	t.ks.owner++
+}
+
+// Exec runs one request in the database that Select chose. Scripts are the caller's: it asks for their text with
+// Script and runs their commands with Exec.
+func (t *Txn) Exec(r *commands.Request) resp.Value {
+	h := t.ks.handlers[r.Spec.ID]
+	if h == nil {
+		return resp.Err("ERR redfence: '" + r.Spec.Name + "' is not served by the store")
+	}
+	if r.Spec.Flags.Has(commands.Write) && touchesReserved(r) {
+		return resp.ErrReserved.Value()
+	}
+	return h(t, r)
+}
+
+// find returns the object of a key that is present, else nil. The object must not be modified.
+func (t *Txn) find(key string) *object {
+	o, ok := t.ks.dbs[t.db].Get(key)
+	if !ok || o.deadline == 0 || o.deadline > t.stamp.Clock {
+		return o
+	}
+	if t.dry && o.deadline > t.stamp.Now {
+		t.due = true
+		return o
+	}
+	if !t.dry {
+		t.expire(key)
+	}
+	return nil
+}
+
+// edit returns a copy of a present key's object that this step may modify, or nil when the key is absent.
+func (t *Txn) edit(key string) *object {
+	o := t.find(key)
+	if o == nil || (o.owner == t.ks.owner && !t.dry) {
+		return o
+	}
+	c := o.cloneFor(t.ks.owner)
+	t.replace(key, c)
+	return c
+}
+
+// create makes a key that is absent, with a new token, and returns its object for the step to fill.
+func (t *Txn) create(key string) *object {
+	o := &object{key: strings.Clone(key), token: t.grant(), owner: t.ks.owner}
+	t.replace(key, o)
+	return o
+}
+
+// remove deletes a key and tells whether it was present.
+func (t *Txn) remove(key string) bool {
+	if t.find(key) == nil {
+		return false
+	}
+	t.replace(key, nil)
+	return true
+}
+
+// replace puts an object in place of what the key holds now; nil deletes. A dry transaction only takes note.
+func (t *Txn) replace(key string, o *object) {
+	t.changed = true
+	if t.dry {
+		return
+	}
+	old, _ := t.ks.dbs[t.db].Get(key)
+	t.journal = append(t.journal, change{t.db, key, old})
+	t.ks.install(t.db, key, o)
+}
+
+// setDeadline gives an object that this step owns another expiry: a store time in ms, 0 for never, with the
+// absolute time that the client gave, 0 for none.
+func (t *Txn) setDeadline(o *object, deadline, absolute int64) {
+	t.changed = true
+	if t.dry {
+		return
+	}
+	t.ks.dequeue(t.db, o)
+	o.deadline, o.absolute = deadline, absolute
+	t.ks.enqueue(t.db, o)
+}
+
+// grant returns the next fencing token.
+func (t *Txn) grant() int64 {
+	t.changed = true
+	if t.dry {
+		return 0
+	}
+	t.ks.last = fencing.Next(t.ks.last, fencing.Token(t.stamp.Wall))
+	return int64(t.ks.last)
+}
+
+// publish sends a message to the subscribers of a channel once the transaction is applied.
+func (t *Txn) publish(e Event) {
+	t.changed = true
+	if !t.dry {
+		t.events = append(t.events, e)
+	}
+}
+
+// expire removes a key whose TTL is over and publishes the event that Redis publishes for it
+// (https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/).
+func (t *Txn) expire(key string) {
+	t.replace(key, nil)
+	t.publish(Event{Channel: "__keyevent@" + strconv.Itoa(t.db) + "__:expired", Payload: key})
+}
+
+// ExpireDue removes up to limit keys whose TTL is over at the stamp of the transaction.
+func (t *Txn) ExpireDue(limit int) {
+	for range limit {
+		first, ok := t.ks.due.Min()
+		if !ok || first.deadline > t.stamp.Now {
+			return
+		}
+		t.db = first.db
+		t.expire(first.key)
+	}
+}
+
+// NextDeadline is the store time in ms at which the next key is due, if any key has a TTL.
+func (ks *Keyspace) NextDeadline() (int64, bool) {
+	first, ok := ks.due.Min()
+	return first.deadline, ok
+}
+
+// install puts an object under a key, or removes the key, and keeps the expiry queue in step.
+func (ks *Keyspace) install(db int, key string, o *object) {
+	if old, ok := ks.dbs[db].Get(key); ok {
+		if o != nil && o.deadline == old.deadline {
+			ks.dbs[db].Set(o.key, o)
+			return
+		}
+		ks.dequeue(db, old)
+	}
+	if o == nil {
+		ks.dbs[db].Delete(key)
+		return
+	}
+	ks.dbs[db].Set(o.key, o)
+	ks.enqueue(db, o)
+}
+
+func (ks *Keyspace) enqueue(db int, o *object) {
+	if o.deadline != 0 {
+		ks.due.Set(dueKey{o.deadline, db, o.key})
+	}
+}
+
+func (ks *Keyspace) dequeue(db int, o *object) {
+	if o.deadline != 0 {
+		ks.due.Delete(dueKey{o.deadline, db, o.key})
+	}
+}
