@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Validate reports every reason why the configuration cannot be run, each with the way out.
+func (c *Config) Validate() error {
+	return errors.Join(
+		oneOf("mode", c.Mode, modeRaft, modeQuorum),
+		oneOf("log-store", c.LogStore, "wal", "bolt"),
+		oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error"),
+		oneOf("log-format", c.LogFormat, "console", "json"),
+		c.validateAddresses(),
+		c.validateLimits(),
+		validateTLS("", c.TLSCert, c.TLSKey, c.TLSCA),
+		validateTLS("raft-", c.RaftTLSCert, c.RaftTLSKey, c.RaftTLSCA),
+		c.validateExposure(),
+		c.validateNodes(),
+		c.validateBuilt(),
+	)
+}
+
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("--%s is %q; it must be one of %s", flag, value, strings.Join(allowed, ", "))
+}
+
+func (c *Config) validateAddresses() error {
+	errs := []error{address("listen", c.Listen), address("raft-listen", c.RaftListen)}
+	optional := []struct{ flag, value string }{
+		{"raft-advertise", c.RaftAdvertise}, {"announce", c.Announce}, {"http-listen", c.HTTPListen},
+	}
+	for _, o := range optional {
+		if o.value != "" {
+			errs = append(errs, address(o.flag, o.value))
+		}
+	}
+	for _, j := range c.Join {
+		errs = append(errs, address("join", j))
+	}
+	for _, s := range c.SentinelListen {
+		errs = append(errs, address("sentinel-listen", s))
+	}
+	if c.Listen == c.HTTPListen && !strings.HasSuffix(c.Listen, ":0") {
+		errs = append(errs, fmt.Errorf("--listen and --http-listen are both %s; give one of them another port", c.Listen))
+	}
+	return errors.Join(errs...)
+}
+
+// address accepts host:port with a port from 0 to 65535; an empty host means all interfaces.
+func address(flag, value string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s is %q; it must be host:port, for example 127.0.0.1:6380", flag, value)
+	}
+	return nil
+}
+
+func (c *Config) validateLimits() error {
+	limits := []struct {
+		flag  string
+		value int64
+	}{
+		{"node-timeout", int64(c.NodeTimeout)},
+		{"max-lock-ttl", int64(c.MaxLockTTL)},
+		{"max-memory", int64(c.MaxMemory)},
+		{"max-clients", int64(c.MaxClients)},
+		{"max-bulk", int64(c.MaxBulk)},
+		{"max-args", int64(c.MaxArgs)},
+		{"max-pipeline", int64(c.MaxPipeline)},
+		{"max-output", int64(c.MaxOutput)},
+	}
+	var errs []error
+	for _, l := range limits {
+		if l.value <= 0 {
+			errs = append(errs, fmt.Errorf("--%s must be greater than 0; leave it out for its default", l.flag))
+		}
+	}
+	if c.MaxBulk > c.MaxMemory {
+		errs = append(errs, fmt.Errorf("--max-bulk is %s and --max-memory only %s, so the largest argument could never "+
+			"be stored; lower the first or raise the second", c.MaxBulk, c.MaxMemory))
+	}
+	if c.BootstrapExpect < 0 {
+		errs = append(errs, fmt.Errorf("--bootstrap-expect is %d; it is a number of members", c.BootstrapExpect))
+	}
+	return errors.Join(errs...)
+}
+
+// validateTLS checks that a certificate comes with its key, and an authority with both.
+func validateTLS(prefix, cert, key, ca string) error {
+	switch {
+	case (cert == "") != (key == ""):
+		return fmt.Errorf("--%[1]stls-cert and --%[1]stls-key belong together; give both or neither", prefix)
+	case ca != "" && cert == "":
+		return fmt.Errorf("--%[1]stls-ca asks for certificates from the other side, but there is none for this one; "+
+			"give --%[1]stls-cert and --%[1]stls-key too", prefix)
+	}
+	return nil
+}
+
+// validateExposure keeps a laptop's default from becoming an open lock server on a network.
+func (c *Config) validateExposure() error {
+	if c.Insecure || c.Password != "" || c.TLSCert != "" || isLoopback(c.Listen) {
+		return nil
+	}
+	return fmt.Errorf("--listen is %s, which others can reach, and there is neither password nor certificate; "+
+		"set REDFENCE_PASSWORD or --tls-cert and --tls-key, listen on 127.0.0.1, or accept it with --insecure", c.Listen)
+}
+
+// isLoopback is true only for what cannot be anything else: a loopback IP or the name localhost.
+func isLoopback(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return true // validateAddresses has the error; do not report it twice
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// validateNodes checks the nodes of quorum mode. A majority needs an odd number of independent servers: 3 or 5.
+func (c *Config) validateNodes() error {
+	if c.Mode == modeRaft && len(c.Nodes) > 0 {
+		return errors.New("--node selects quorum mode, but --mode is raft; leave one of them out")
+	}
+	if c.Mode != modeQuorum {
+		return nil
+	}
+	var errs []error
+	if n := len(c.Nodes); n != 3 && n != 5 {
+		errs = append(errs, fmt.Errorf("quorum mode has %d of --node; give 3 or 5 independent Redis nodes", n))
+	}
+	seen := map[string]bool{}
+	for i, node := range c.Nodes {
+		opt, err := redis.ParseURL(node)
+		switch {
+		case err != nil: // the error and the URL may hold a password
+			errs = append(errs, fmt.Errorf("--node number %d is not a Redis URL; it must be redis://host:port", i+1))
+		case opt.DB != 0:
+			errs = append(errs, fmt.Errorf("--node %s names database %d; leave it out, clients choose with SELECT", opt.Addr, opt.DB))
+		case seen[opt.Addr]:
+			errs = append(errs, fmt.Errorf("--node %s is given twice; a server has one vote", opt.Addr))
+		default:
+			seen[opt.Addr] = true
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// validateBuilt refuses what the command line promises for later versions, so that no setting is silently without effect.
+func (c *Config) validateBuilt() error {
+	planned := []struct {
+		asked bool
+		what  string
+	}{
+		{c.Mode == modeQuorum, "quorum mode (--node, --mode quorum)"},
+		{len(c.Join) > 0 || c.BootstrapExpect > 1, "a cluster of several members (--join, --bootstrap-expect)"},
+		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
+	}
+	var errs []error
+	for _, p := range planned {
+		if p.asked {
+			errs = append(errs, fmt.Errorf("%s is not built yet in this version; "+
+				"raft mode on a single node is, start it without these flags", p.what))
+		}
+	}
+	return errors.Join(errs...)
+}

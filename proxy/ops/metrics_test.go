@@ -1,0 +1,122 @@
+package ops
+
+import (
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// scrape returns the sample lines of all redfence metrics.
+func scrape(t *testing.T, m *Metrics) []string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	body, err := io.ReadAll(answer.Result().Body)
+	require.NoError(t, err)
+	var samples []string
+	for line := range strings.Lines(string(body)) {
+		if strings.HasPrefix(line, "redfence_") {
+			samples = append(samples, strings.TrimSpace(line))
+		}
+	}
+	return samples
+}
+
+func TestCommandsAreCountedByResult(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1", []string{"SET", "get"})
+	m.CommandDone("set", ResultOK, 120*time.Microsecond)
+	m.CommandDone("set", ResultOK, 4*time.Second)
+	m.CommandDone("set", ResultUnknown, time.Millisecond)
+	m.CommandDone("set", ResultUnavailable, time.Millisecond)
+	m.CommandDone("set", "WRONGTYPE", time.Millisecond)
+	m.CommandDone("invented-by-a-client", ResultError, time.Millisecond)
+
+	samples := scrape(t, m)
+	for _, want := range []string{
+		`redfence_commands_total{command="set",result="ok"} 2`,
+		`redfence_commands_total{command="set",result="unknown"} 1`,
+		`redfence_commands_total{command="set",result="unavailable"} 1`,
+		`redfence_commands_total{command="set",result="error"} 1`,
+		`redfence_commands_total{command="other",result="error"} 1`,
+		`redfence_command_duration_seconds_count{command="set"} 5`,
+		`redfence_command_duration_seconds_bucket{command="set",le="0.0001"} 0`,
+		`redfence_command_duration_seconds_bucket{command="set",le="0.0002"} 1`,
+		`redfence_command_duration_seconds_bucket{command="set",le="+Inf"} 5`,
+		`redfence_build_info{version="v1"} 1`,
+	} {
+		assert.Contains(t, samples, want)
+	}
+	assert.NotContains(t, strings.Join(samples, "\n"), `command="get"`, "a command that nobody sent has no series")
+}
+
+func TestConnectionsAndBatches(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1", nil)
+	m.ConnOpened()
+	m.ConnOpened()
+	m.ConnClosed()
+	m.BatchProposed(3)
+	m.BatchProposed(1024)
+
+	samples := scrape(t, m)
+	for _, want := range []string{
+		`redfence_connections 1`,
+		`redfence_connections_accepted_total 2`,
+		`redfence_batch_size_bucket{le="2"} 0`,
+		`redfence_batch_size_bucket{le="4"} 1`,
+		`redfence_batch_size_bucket{le="1024"} 2`,
+		`redfence_batch_size_sum 1027`,
+	} {
+		assert.Contains(t, samples, want)
+	}
+}
+
+func TestStoreIsReadAtEachScrape(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1", nil)
+	now := StoreStats{Leader: true, Term: 2, CommitIndex: 7, AppliedIndex: 6, Entries: 5, Keys: 4, MemoryBytes: 300}
+	m.WatchStore(func() StoreStats { return now })
+
+	samples := scrape(t, m)
+	for _, want := range []string{
+		`redfence_raft_leader 1`, `redfence_raft_term 2`, `redfence_raft_commit_index 7`,
+		`redfence_raft_applied_index 6`, `redfence_log_entries_total 5`, `redfence_keys 4`, `redfence_memory_bytes 300`,
+	} {
+		assert.Contains(t, samples, want)
+	}
+
+	now = StoreStats{Keys: 9}
+	samples = scrape(t, m)
+	assert.Contains(t, samples, `redfence_keys 9`)
+	assert.Contains(t, samples, `redfence_raft_leader 0`)
+}
+
+// Two servers in one process, as tests start them, must not count into each other's series.
+func TestRegistriesAreSeparate(t *testing.T) {
+	t.Parallel()
+	one, other := NewMetrics("v1", nil), NewMetrics("v1", nil)
+	one.ConnOpened()
+	assert.Contains(t, scrape(t, other), `redfence_connections 0`)
+}
+
+func TestCommandDoneDoesNotAllocate(t *testing.T) {
+	m := NewMetrics("v1", []string{"set"})
+	allocs := testing.AllocsPerRun(1000, func() { m.CommandDone("set", ResultOK, time.Millisecond) })
+	assert.Zero(t, allocs)
+}
+
+func BenchmarkCommandDone(b *testing.B) {
+	m := NewMetrics("v1", []string{"set"})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			m.CommandDone("set", ResultOK, time.Millisecond)
+		}
+	})
+}
