@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sort"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -51,8 +53,17 @@ func load(flags *pflag.FlagSet, into any) error {
 	return describe(v.Unmarshal(into, viper.DecodeHook(mapstructure.ComposeDecodeHookFunc(
 		mapstructure.TextUnmarshallerHookFunc(),
 		mapstructure.StringToTimeDurationHookFunc(),
+		durationNeedsUnit,
 		mapstructure.StringToSliceHookFunc(","),
 	))))
+}
+
+// durationNeedsUnit refuses a bare number in the file, which would otherwise count nanoseconds.
+func durationNeedsUnit(from, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[time.Duration]() && from.Kind() != reflect.String && from != to {
+		return nil, fmt.Errorf("%v has no unit; write for example 100ms or 2s", value)
+	}
+	return value, nil
 }
 
 // describe turns what the decoder found into one line per setting, named as in the file.
@@ -97,6 +108,6 @@ func unknownKeys(settings map[string]any) []string {
 			unknown = append(unknown, fmt.Sprintf("%q", key))
 		}
 	}
-	sort.Strings(unknown)
+	slices.Sort(unknown)
 	return unknown
 }
