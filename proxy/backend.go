@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/redfence/redfence/commands"
-	"github.com/redfence/redfence/commands/resp"
 )
 
 // Backend keeps the locks: a Raft store, or a quorum of Redis nodes. The front end knows no more of it than this.
@@ -20,12 +19,6 @@ type Backend interface {
 	Now() int64
 }
 
-// InfoSection is one section of the INFO reply: lines "field:value" without line ends.
-type InfoSection struct {
-	Name  string // as in "# Name"; INFO's argument in any case
-	Lines []string
-}
-
 // Stream carries the requests of one session. Effects take place in the order of Submit, and a read submitted
 // behind an unanswered write sees it.
 //
@@ -37,22 +30,16 @@ type Stream interface {
 	Close()
 }
 
-// Call is one unit of work for a backend: a request, or a block of them that runs as one (MULTI).
-type Call struct {
-	Requests []*commands.Request
-	Block    bool // reply with an array of all replies
-	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
-	Done func(Result)
-}
-
-// Result is the outcome of a call.
-type Result struct {
-	Reply resp.Value
-	Close bool // the connection must end behind this reply, since what happened is unknown (DESIGN of errors)
-}
+// Call, Result, InfoSection and Message are the words that front end and backends share.
+type (
+	Call        = commands.Call
+	Result      = commands.Result
+	InfoSection = commands.InfoSection
+	Message     = commands.Message
+)
 
 // Sink takes the events that come out of a backend, in the order in which they happened. Its methods never block.
 type Sink interface {
 	// Message delivers a publication and returns the number of local receivers.
-	Message(channel, payload string) int
+	Message(m Message) int
 }

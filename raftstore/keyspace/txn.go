@@ -17,11 +17,7 @@ type Stamp struct {
 }
 
 // Event is a publication that a transaction made.
-type Event struct {
-	Channel string
-	Payload string
-	Shard   bool // made by SPUBLISH
-}
+type Event = commands.Message
 
 // Txn is a transaction: requests that run at one instant, with a journal that can take them back.
 //
