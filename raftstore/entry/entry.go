@@ -1,0 +1,186 @@
+// Package entry is the codec of the log entries of raft mode. What it writes stays on disks for years: the format
+// is versioned, and golden bytes in testdata pin every version that was ever released.
+//
+// An entry reads like a transcript of redis-cli: the plain command lines of the clients in the order in which they
+// run, under one stamp.
+package entry
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/redfence/redfence/commands"
+)
+
+// Entry is what one log entry says.
+type Entry struct {
+	Now   int64 // store time in ms; decides expiry
+	Wall  int64 // the proposer's wall clock in µs since the Unix epoch
+	Calls []Call
+}
+
+// Call is one unit of execution: a command line, or a block of them.
+type Call struct {
+	Block bool
+	Lines []Line
+}
+
+// Line is a command line and the database it runs in.
+type Line struct {
+	DB   int
+	Args []string
+}
+
+// ErrCorrupt is returned when bytes are not an entry, or one of a version that this build does not know.
+var ErrCorrupt = errors.New("log entry is damaged or of an unknown version")
+
+const version = 1
+
+const flagBlock = 1
+
+// Append writes the entry of calls in version 1 behind dst:
+//
+//	version byte, Now varint, Wall varint, number of calls, then per call:
+//	flags byte, number of lines (only with the block flag), then per line:
+//	database, number of arguments, then per argument: length, bytes.
+//
+// Numbers are unsigned varints unless said otherwise.
+func Append(dst []byte, now, wall int64, calls []*commands.Call) []byte {
+	dst = append(dst, version)
+	dst = binary.AppendVarint(dst, now)
+	dst = binary.AppendVarint(dst, wall)
+	dst = binary.AppendUvarint(dst, uint64(len(calls)))
+	for _, c := range calls {
+		dst = appendCall(dst, c)
+	}
+	return dst
+}
+
+func appendCall(dst []byte, c *commands.Call) []byte {
+	if c.Block {
+		dst = append(dst, flagBlock)
+		dst = binary.AppendUvarint(dst, uint64(len(c.Requests)))
+	} else {
+		dst = append(dst, 0)
+	}
+	for _, r := range c.Requests {
+		dst = binary.AppendUvarint(dst, uint64(r.DB))
+		dst = binary.AppendUvarint(dst, uint64(len(r.Args)))
+		for _, arg := range r.Args {
+			dst = binary.AppendUvarint(dst, uint64(len(arg)))
+			dst = append(dst, arg...)
+		}
+	}
+	return dst
+}
+
+// Size is an upper bound for the bytes that Append writes for one call.
+func Size(c *commands.Call) int {
+	n := 1 + binary.MaxVarintLen32
+	for _, r := range c.Requests {
+		n += 2 * binary.MaxVarintLen32
+		for _, arg := range r.Args {
+			n += binary.MaxVarintLen32 + len(arg)
+		}
+	}
+	return n
+}
+
+// Decode reads an entry. The strings of the result share one copy of data.
+func Decode(data []byte) (Entry, error) {
+	if len(data) == 0 || data[0] != version {
+		return Entry{}, fmt.Errorf("%w: first bytes % x", ErrCorrupt, data[:min(len(data), 8)])
+	}
+	d := decoder{data: data[1:], text: string(data[1:])}
+	e := Entry{Now: d.signed(), Wall: d.signed()}
+	n := d.count()
+	e.Calls = make([]Call, 0, n)
+	for range n {
+		e.Calls = append(e.Calls, d.call())
+	}
+	if d.bad || d.at != len(d.data) {
+		return Entry{}, ErrCorrupt
+	}
+	return e, nil
+}
+
+// decoder reads from data; text is the same bytes as a string, for arguments to be cut from.
+type decoder struct {
+	data []byte
+	text string
+	at   int
+	bad  bool
+}
+
+func (d *decoder) call() Call {
+	if d.at >= len(d.data) {
+		d.bad = true
+		return Call{}
+	}
+	flags := d.data[d.at]
+	d.at++
+	if flags&^flagBlock != 0 {
+		d.bad = true
+		return Call{}
+	}
+	if flags == 0 {
+		return Call{Lines: []Line{d.line()}}
+	}
+	c := Call{Block: true}
+	for n := d.count(); n > 0 && !d.bad; n-- {
+		c.Lines = append(c.Lines, d.line())
+	}
+	return c
+}
+
+func (d *decoder) line() Line {
+	l := Line{DB: int(d.unsigned())}
+	n := d.count()
+	if n == 0 {
+		d.bad = true
+		return l
+	}
+	l.Args = make([]string, 0, n)
+	for range n {
+		l.Args = append(l.Args, d.str())
+	}
+	return l
+}
+
+// count reads a number of items that each take at least one byte, so that damage cannot ask for much memory.
+func (d *decoder) count() int {
+	n := d.unsigned()
+	if n > uint64(len(d.data)-d.at) {
+		d.bad = true
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) str() string {
+	n := d.count()
+	s := d.text[d.at : d.at+n]
+	d.at += n
+	return s
+}
+
+func (d *decoder) unsigned() uint64 {
+	u, n := binary.Uvarint(d.data[d.at:])
+	return u & d.step(n)
+}
+
+func (d *decoder) signed() int64 {
+	i, n := binary.Varint(d.data[d.at:])
+	return i & int64(d.step(n))
+}
+
+// step moves on by n bytes and returns a mask of ones, or of zeros when there was no number.
+func (d *decoder) step(n int) uint64 {
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.at += n
+	return ^uint64(0)
+}

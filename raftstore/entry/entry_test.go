@@ -1,0 +1,107 @@
+package entry
+
+import (
+	"encoding/hex"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/redfence/redfence/commands"
+)
+
+func call(block bool, lines ...Line) *commands.Call {
+	c := &commands.Call{Block: block}
+	for _, l := range lines {
+		c.Requests = append(c.Requests, &commands.Request{DB: l.DB, Args: l.Args})
+	}
+	return c
+}
+
+func line(db int, args ...string) Line { return Line{DB: db, Args: args} }
+
+// sample has every feature of version 1. Never change it: testdata/v1.hex is what released builds wrote for it.
+func sample() (Entry, []*commands.Call) {
+	set, get := line(0, "SET", "k", "v\x00\xff", "NX", "PX", "30000"), line(15, "GET", "")
+	e := Entry{Now: 123456, Wall: 1_796_000_000_000_001, Calls: []Call{
+		{Lines: []Line{set}}, {Block: true, Lines: []Line{get, set}}, {Block: true},
+	}}
+	return e, []*commands.Call{call(false, set), call(true, get, set), call(true)}
+}
+
+func TestGoldenBytes(t *testing.T) {
+	want, calls := sample()
+	golden, err := os.ReadFile("testdata/v1.hex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(Append(nil, want.Now, want.Wall, calls)); got != strings.TrimSpace(string(golden)) {
+		t.Errorf("version 1 is written in another way:\n got %s\nwant %s", got, golden)
+	}
+	data, err := hex.DecodeString(strings.TrimSpace(string(golden)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded %+v, want %+v", got, want)
+	}
+}
+
+func TestDecodeRefusesDamage(t *testing.T) {
+	e, calls := sample()
+	good := Append(nil, e.Now, e.Wall, calls)
+	for at := range good {
+		if _, err := Decode(good[:at]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("cut at %d: error %v", at, err)
+		}
+	}
+	for name, data := range map[string][]byte{
+		"empty":               {},
+		"another version":     append([]byte{2}, good[1:]...),
+		"bytes behind":        append(append([]byte{}, good...), 0),
+		"a huge call count":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"an unknown flag":     {1, 0, 0, 1, 2, 0, 1, 1, 'x'},
+		"a line without name": {1, 0, 0, 1, 0, 0, 0},
+	} {
+		if _, err := Decode(data); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestSizeIsABound(t *testing.T) {
+	_, calls := sample()
+	for _, c := range calls {
+		if got := len(appendCall(nil, c)); got > Size(c) {
+			t.Errorf("Size says %d, written are %d", Size(c), got)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	e, calls := sample()
+	f.Add(Append(nil, e.Now, e.Wall, calls))
+	f.Add([]byte{1, 0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := Decode(data)
+		if err != nil {
+			return
+		}
+		var again []*commands.Call
+		for _, c := range e.Calls {
+			again = append(again, call(c.Block, c.Lines...))
+		}
+		back, err := Decode(Append(nil, e.Now, e.Wall, again))
+		if err != nil {
+			t.Fatalf("what was decoded does not encode: %v", err)
+		}
+		if len(back.Calls) != len(e.Calls) || back.Now != e.Now || back.Wall != e.Wall {
+			t.Fatalf("%+v became %+v", e, back)
+		}
+	})
+}
