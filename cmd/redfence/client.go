@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -56,11 +57,13 @@ func (c clientConfig) connect(ctx context.Context, question func(context.Context
 	if err != nil {
 		return err
 	}
+	logging.Disable() // the error that is printed says it all
 	client := redis.NewClient(&redis.Options{
-		Addr:       c.Addr,
-		Password:   c.Password,
-		TLSConfig:  security,
-		MaxRetries: -1, // the person asking sees what happened and asks again
+		Addr:          c.Addr,
+		Password:      c.Password,
+		TLSConfig:     security,
+		MaxRetries:    -1, // the person asking sees what happened and asks again
+		DialerRetries: 1,
 	})
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 func scrape(t *testing.T, m *Metrics) []string {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, err := io.ReadAll(answer.Result().Body)
 	require.NoError(t, err)
 	var samples []string
