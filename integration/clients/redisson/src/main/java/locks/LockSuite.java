@@ -2,10 +2,13 @@ package locks;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.api.RTopic;
@@ -21,6 +24,7 @@ public final class LockSuite {
     static final long WATCHDOG_MS = 3_000;
     /** Cases mostly wait for time-outs, so several run at once. */
     private static final int PARALLEL = 4;
+    private static final long TIME_LIMIT_S = 120;
 
     private final Map<String, Report.Case> cases = new LinkedHashMap<>();
     private final String run = UUID.randomUUID().toString().substring(0, 8);
@@ -54,13 +58,20 @@ public final class LockSuite {
     private int runAll(String only) throws InterruptedException {
         Report report = new Report();
         ExecutorService pool = Executors.newFixedThreadPool(PARALLEL);
+        Set<String> unfinished = new ConcurrentSkipListSet<>();
         cases.forEach((name, body) -> {
             if (only.isEmpty() || only.equals(name)) {
-                pool.submit(() -> report.run(name, body));
+                unfinished.add(name);
+                pool.submit(() -> {
+                    report.run(name, body);
+                    unfinished.remove(name);
+                });
             }
         });
         pool.shutdown();
-        pool.awaitTermination(10, TimeUnit.MINUTES);
+        if (!pool.awaitTermination(TIME_LIMIT_S, TimeUnit.SECONDS)) {
+            unfinished.forEach(name -> report.fail(name, new TimeoutException("not done in " + TIME_LIMIT_S + " s")));
+        }
         return report.exitCode();
     }
 

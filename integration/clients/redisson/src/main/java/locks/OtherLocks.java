@@ -35,10 +35,11 @@ final class OtherLocks {
         for (int i = 0; i < 20; i++) {
             RFencedLock lock = locks.get(i % 2);
             RFencedLock other = locks.get((i + 1) % 2);
-            Long token = i % 4 < 2 ? lock.lockAndGetToken(30, SECONDS) : lock.tryLockAndGetToken();
+            Long token = i % 4 < 2 ? lock.lockAndGetToken() : lock.tryLockAndGetToken(0, 30, SECONDS);
             Check.that(token != null && token > last, "token " + token + " after " + last);
             Check.equal(token, other.getToken(), "token that another client reads");
-            Check.that(other.tryLockAndGetToken() == null, "a held lock gave a token");
+            // Without a wait time tryLockAndGetToken waits for ever, as lockAndGetToken does.
+            Check.that(other.tryLockAndGetToken(0, SECONDS) == null, "a held lock gave a token");
             last = token;
             lock.unlock();
         }
@@ -49,7 +50,7 @@ final class OtherLocks {
     private String fencedWaiter() throws Exception {
         RFencedLock held = suite.first.getFencedLock(suite.key("fenced-waiter"));
         RFencedLock other = suite.second.getFencedLock(held.getName());
-        long token = held.lockAndGetToken(30, SECONDS);
+        long token = held.lockAndGetToken();
         CompletableFuture<Long> waiter = Check.inThread(
             () -> other.tryLockAndGetToken(Check.PATIENCE_MS, 800, MILLISECONDS));
         suite.awaitWaiter(LockSuite.lockChannel(held.getName()), 1);

@@ -18,7 +18,7 @@ final class Report {
         }
     }
 
-    private synchronized void fail(String name, Throwable reason) {
+    synchronized void fail(String name, Throwable reason) {
         failed = true;
         print("not ok " + name + " " + reason.toString().replace('\n', ' '));
         reason.printStackTrace();
