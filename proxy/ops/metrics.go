@@ -31,7 +31,6 @@ type Metrics struct {
 	commands    map[string]*commandSeries // by lower-case name; never changed after NewMetrics
 	connections prometheus.Gauge
 	accepted    prometheus.Counter
-	batchSize   prometheus.Histogram
 }
 
 // NewMetrics prepares series for the named commands in a registry of its own.
@@ -57,12 +56,7 @@ func NewMetrics(version string, commands []string) *Metrics {
 	m.accepted = prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "connections_accepted_total", Help: "Client connections accepted since the start.",
 	})
-	m.batchSize = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: namespace, Name: "batch_size",
-		Help:    "Requests gathered into one log entry (group commit).",
-		Buckets: prometheus.ExponentialBuckets(1, 2, 11), // up to the 1024 that one entry may hold
-	})
-	m.registry.MustRegister(total, took, m.connections, m.accepted, m.batchSize, buildInfo(version),
+	m.registry.MustRegister(total, took, m.connections, m.accepted, buildInfo(version),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -93,9 +87,6 @@ func (m *Metrics) ConnOpened() {
 
 // ConnClosed counts a client that is gone.
 func (m *Metrics) ConnClosed() { m.connections.Dec() }
-
-// BatchProposed counts a log entry that carries the given number of requests.
-func (m *Metrics) BatchProposed(requests int) { m.batchSize.Observe(float64(requests)) }
 
 // Handler answers with all metrics in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {

@@ -8,15 +8,17 @@ type StoreStats struct {
 	Term         uint64
 	CommitIndex  uint64
 	AppliedIndex uint64
-	Entries      uint64 // log entries proposed by this process since its start
+	Entries      uint64 // log entries that this process has applied
+	Calls        uint64 // calls in those entries
+	WithoutLog   uint64 // calls answered without the log: reads, and attempts that changed nothing
 	Keys         uint64 // keys present, all databases
-	MemoryBytes  uint64 // what --max-memory is compared with
 }
 
 // WatchStore adds the store's numbers to the metrics. snapshot is called at every scrape, from any goroutine; it
 // must not wait for the log.
 func (m *Metrics) WatchStore(snapshot func() StoreStats) {
-	m.registry.MustRegister(&storeCollector{snapshot: snapshot, series: storeSeries()})
+	m.registry.MustRegister(&storeCollector{snapshot: snapshot, series: storeSeries(), batches: prometheus.NewDesc(
+		prometheus.BuildFQName(namespace, "", "batch_size"), "Calls in one log entry (group commit).", nil, nil)})
 }
 
 type storeValue struct {
@@ -29,6 +31,7 @@ type storeValue struct {
 type storeCollector struct {
 	snapshot func() StoreStats
 	series   []storeValue
+	batches  *prometheus.Desc // a summary without quantiles: the sum of calls and the count of entries
 }
 
 func storeSeries() []storeValue {
@@ -44,12 +47,12 @@ func storeSeries() []storeValue {
 			func(s StoreStats) float64 { return float64(s.CommitIndex) }),
 		value("raft_applied_index", "Index of the last log entry in the state machine.", prometheus.GaugeValue,
 			func(s StoreStats) float64 { return float64(s.AppliedIndex) }),
-		value("log_entries_total", "Log entries proposed by this process.", prometheus.CounterValue,
+		value("log_entries_total", "Log entries that this process has applied.", prometheus.CounterValue,
 			func(s StoreStats) float64 { return float64(s.Entries) }),
 		value("keys", "Keys present, all databases.", prometheus.GaugeValue,
 			func(s StoreStats) float64 { return float64(s.Keys) }),
-		value("memory_bytes", "Size of all keys and values, as --max-memory counts it.", prometheus.GaugeValue,
-			func(s StoreStats) float64 { return float64(s.MemoryBytes) }),
+		value("answered_without_log_total", "Calls answered without the log: reads, and attempts that changed nothing.",
+			prometheus.CounterValue, func(s StoreStats) float64 { return float64(s.WithoutLog) }),
 	}
 }
 
@@ -65,6 +68,7 @@ func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, v := range c.series {
 		out <- v.desc
 	}
+	out <- c.batches
 }
 
 // Collect is part of prometheus.Collector.
@@ -73,4 +77,5 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 	for _, v := range c.series {
 		out <- prometheus.MustNewConstMetric(v.desc, v.kind, v.of(stats))
 	}
+	out <- prometheus.MustNewConstSummary(c.batches, stats.Entries, float64(stats.Calls), nil)
 }
