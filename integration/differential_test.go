@@ -19,6 +19,7 @@ import (
 
 const (
 	transcriptFiles   = "testdata/differential/*.txt"
+	passwordFile      = "testdata/password.txt"
 	compatibilityDoc  = "../docs/compatibility.md"
 	fewestLines       = 320
 	differentialReply = 5 * time.Second // the longest wait for one reply
@@ -29,23 +30,39 @@ const (
 func TestDifferential(t *testing.T) {
 	reference := harness.StartRedis(t)
 	subject := harness.StartRedfence(t)
-	runTranscripts(t, reference, subject, false)
+	runTranscripts(t, readTranscripts(t), "", reference, subject, false)
 }
 
 // TestDifferentialOnTwoRedisServers shows that the transcripts themselves are
 // deterministic: what fails here is the file's fault, not redfence's.
 func TestDifferentialOnTwoRedisServers(t *testing.T) {
-	runTranscripts(t, harness.StartRedis(t), harness.StartRedis(t), true)
+	runTranscripts(t, readTranscripts(t), "", harness.StartRedis(t), harness.StartRedis(t), true)
 }
 
-func runTranscripts(t *testing.T, reference, subject *harness.Server, sameProgram bool) {
-	for _, script := range readTranscripts(t) {
+// TestDifferentialWithPassword compares what is refused before AUTH.
+func TestDifferentialWithPassword(t *testing.T) {
+	const password = "open sesame"
+	script, err := readTranscript(passwordFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := harness.StartRedis(t, "--requirepass", password)
+	again := harness.StartRedis(t, "--requirepass", password)
+	runTranscripts(t, []transcript{script}, password, reference, again, true)
+	subject := harness.StartRedfence(t, "--password", password)
+	runTranscripts(t, []transcript{script}, password, reference, subject, false)
+}
+
+// runTranscripts compares two servers; a password is used to clear them only.
+func runTranscripts(t *testing.T, scripts []transcript, password string, reference, subject *harness.Server, sameProgram bool) {
+	t.Helper()
+	for _, script := range scripts {
 		for _, protocol := range []int{2, 3} {
 			name := strings.TrimSuffix(filepath.Base(script.name), ".txt")
 			t.Run(name+"/resp"+strconv.Itoa(protocol), func(t *testing.T) {
 				run := &comparison{t: t, protocol: protocol, sameProgram: sameProgram,
 					reference: newSide(reference.Addr, protocol), subject: newSide(subject.Addr, protocol)}
-				run.all(script)
+				run.all(script, password)
 			})
 		}
 	}
@@ -59,11 +76,11 @@ type comparison struct {
 	reference, subject *side
 }
 
-func (c *comparison) all(script transcript) {
+func (c *comparison) all(script transcript, password string) {
 	defer c.reference.close()
 	defer c.subject.close()
 	for _, s := range []*side{c.reference, c.subject} {
-		s.clear(c.t)
+		s.clear(c.t, password)
 	}
 	for _, st := range script.steps {
 		if st.protocol == 0 || st.protocol == c.protocol {
@@ -107,9 +124,12 @@ func (s *side) close() {
 }
 
 // clear gives a transcript an empty server.
-func (s *side) clear(t *testing.T) {
+func (s *side) clear(t *testing.T, password string) {
 	t.Helper()
 	c := harness.Dial(t, s.addr)
+	if password != "" {
+		c.Want("OK", "AUTH", password)
+	}
 	c.Want("OK", "FLUSHALL")
 	c.Want("OK", "SCRIPT", "FLUSH")
 }
