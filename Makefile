@@ -35,6 +35,7 @@ needs: # Install as root, or name, what the suites use beyond Go
 .PHONY: lint
 lint: ## Vet, style, spelling, import directions
 	go vet ./...
+	go vet -tags clockskew ./raftstore # the build that tests step the wall clock of
 	$(LINT) run ./...
 
 .PHONY: fmt
