@@ -217,23 +217,37 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 		"never ends":        {[]*hold{granted(5)}, state("me", 5, -time.Millisecond), 1},
 		"another token":     {[]*hold{granted(5)}, state("me", 6, 59950*time.Millisecond), 1},
 		"released":          {[]*hold{with(granted(5), func(h *hold) { h.releaseAsked, h.released = true, true })}, nil, 0},
-		"released and back": {[]*hold{with(granted(5), func(h *hold) { h.releaseAsked, h.released = true, true })},
-			state("me", 5, 59950*time.Millisecond), 1},
-		"perhaps released": {[]*hold{with(granted(5), func(h *hold) { h.releaseAsked = true })},
-			state("me", 5, 59950*time.Millisecond), 0},
-		"perhaps granted": {[]*hold{{key: "k", owner: "me", ttl: time.Minute, askedAt: at(0)}},
-			state("me", 5, 59950*time.Millisecond), 0},
-		"refused and held": {[]*hold{{key: "k", owner: "me", ttl: time.Minute, askedAt: at(0), ackedAt: at(1)}},
-			state("me", 5, 59950*time.Millisecond), 1},
+		"released and back": {
+			[]*hold{with(granted(5), func(h *hold) { h.releaseAsked, h.released = true, true })},
+			state("me", 5, 59950*time.Millisecond), 1,
+		},
+		"perhaps released": {
+			[]*hold{with(granted(5), func(h *hold) { h.releaseAsked = true })},
+			state("me", 5, 59950*time.Millisecond), 0,
+		},
+		"perhaps granted": {
+			[]*hold{{key: "k", owner: "me", ttl: time.Minute, askedAt: at(0)}},
+			state("me", 5, 59950*time.Millisecond), 0,
+		},
+		"refused and held": {
+			[]*hold{{key: "k", owner: "me", ttl: time.Minute, askedAt: at(0), ackedAt: at(1)}},
+			state("me", 5, 59950*time.Millisecond), 1,
+		},
 		"odd answer":             {[]*hold{with(granted(5), func(h *hold) { h.releaseAsked, h.odd = true, "(integer) 0" })}, nil, 1},
 		"token used before":      {[]*hold{with(granted(2), func(h *hold) { h.releaseAsked = true })}, nil, 2},
 		"token of earlier round": {[]*hold{with(granted(1), func(h *hold) { h.releaseAsked = true })}, nil, 1},
-		"tokens fall": {[]*hold{with(granted(9), func(h *hold) { h.releaseAsked = true }),
-			with(granted(8), func(h *hold) { h.releaseAsked, h.askedAt, h.ackedAt = true, at(2), at(3) })}, nil, 1},
-		"tokens rise": {[]*hold{with(granted(8), func(h *hold) { h.releaseAsked = true }),
-			with(granted(9), func(h *hold) { h.releaseAsked, h.askedAt, h.ackedAt = true, at(2), at(3) })}, nil, 0},
-		"tokens of the same moment": {[]*hold{with(granted(9), func(h *hold) { h.releaseAsked = true }),
-			with(granted(8), func(h *hold) { h.releaseAsked = true })}, nil, 0},
+		"tokens fall": {[]*hold{
+			with(granted(9), func(h *hold) { h.releaseAsked = true }),
+			with(granted(8), func(h *hold) { h.releaseAsked, h.askedAt, h.ackedAt = true, at(2), at(3) }),
+		}, nil, 1},
+		"tokens rise": {[]*hold{
+			with(granted(8), func(h *hold) { h.releaseAsked = true }),
+			with(granted(9), func(h *hold) { h.releaseAsked, h.askedAt, h.ackedAt = true, at(2), at(3) }),
+		}, nil, 0},
+		"tokens of the same moment": {[]*hold{
+			with(granted(9), func(h *hold) { h.releaseAsked = true }),
+			with(granted(8), func(h *hold) { h.releaseAsked = true }),
+		}, nil, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -28,12 +28,18 @@ type backend struct {
 // backends lists what the behavioural suite runs on. The plain redis-server is
 // there to prove that the suite asks for nothing that Redis does not do.
 var backends = []backend{
-	{name: "redis-server", start: func(t testing.TB) deployment {
-		return served{harness.StartRedis(t)}
-	}},
-	{name: "raft", fences: true, start: func(t testing.TB) deployment {
-		return served{harness.StartRedfence(t)}
-	}},
+	{name: "redis-server", start: startRedis},
+	{name: "raft", start: startRaft, fences: true},
+}
+
+func startRedis(t testing.TB) deployment {
+	t.Helper()
+	return served{harness.StartRedis(t)}
+}
+
+func startRaft(t testing.TB) deployment {
+	t.Helper()
+	return served{harness.StartRedfence(t)}
 }
 
 // served is a deployment of one process.

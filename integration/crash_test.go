@@ -109,7 +109,7 @@ func (w *workers) work(random *rand.Rand) {
 	if err != nil {
 		return
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	var mine []*hold
 	for {
 		if len(mine) > 0 && random.IntN(3) > 0 {
@@ -132,8 +132,10 @@ func (w *workers) work(random *rand.Rand) {
 
 func newHold(random *rand.Rand) *hold {
 	n := random.IntN(crashKeys)
-	h := &hold{key: "lock:" + strconv.Itoa(n), hash: n%2 == 0, ttl: longLease,
-		owner: strconv.FormatUint(random.Uint64(), 36) + ":1"}
+	h := &hold{
+		key: "lock:" + strconv.Itoa(n), hash: n%2 == 0, ttl: longLease,
+		owner: strconv.FormatUint(random.Uint64(), 36) + ":1",
+	}
 	if random.IntN(4) == 0 {
 		h.ttl = shortLease
 	}

@@ -60,8 +60,10 @@ func runTranscripts(t *testing.T, scripts []transcript, password string, referen
 		for _, protocol := range []int{2, 3} {
 			name := strings.TrimSuffix(filepath.Base(script.name), ".txt")
 			t.Run(name+"/resp"+strconv.Itoa(protocol), func(t *testing.T) {
-				run := &comparison{t: t, protocol: protocol, sameProgram: sameProgram,
-					reference: newSide(reference.Addr, protocol), subject: newSide(subject.Addr, protocol)}
+				run := &comparison{
+					t: t, protocol: protocol, sameProgram: sameProgram,
+					reference: newSide(reference.Addr, protocol), subject: newSide(subject.Addr, protocol),
+				}
 				run.all(script, password)
 			})
 		}
@@ -222,8 +224,9 @@ func (s *side) bytes(st step) []byte {
 		return []byte(strings.Join(args, ""))
 	case sendInline:
 		return []byte(strings.Join(args, " ") + "\r\n")
+	default:
+		return harness.Encode(args...)
 	}
-	return harness.Encode(args...)
 }
 
 func readTranscripts(t *testing.T) []transcript {

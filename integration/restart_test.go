@@ -2,6 +2,9 @@ package integration
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,31 +74,78 @@ func contents(t *testing.T, addr string) []string {
 	return all
 }
 
-// TestLogIsCompacted writes far more than is kept, so that snapshots are taken
-// and the log is cut, and finds the last state after each restart.
-func TestLogIsCompacted(t *testing.T) {
+// TestManyWritesSurviveRestarts overwrites a few keys many times and finds the
+// last state after each restart.
+func TestManyWritesSurviveRestarts(t *testing.T) {
 	for _, store := range []string{"wal", "bolt"} {
 		t.Run(store, func(t *testing.T) {
 			s := harness.StartRedfence(t, "--log-store", store)
 			tokens := tokenClock{t: t}
-			for round := range 3 {
+			for range 3 {
 				c := harness.Dial(t, s.Addr)
-				for i := range 3000 {
-					c.Send("SET", "churn:"+strconv.Itoa(i%10), fmt.Sprintf("%d-%d", round, i))
-				}
-				for range 3000 {
-					if reply := c.Receive(); reply.String() != "OK" {
-						t.Fatalf("SET answered %s", reply)
-					}
-				}
-				tokens.rises(c.Int("SET", "lock", strconv.Itoa(round), "PX", "60000", "FENCE"))
-				before := contents(t, s.Addr)
-				s.Restart()
-				if after := contents(t, s.Addr); !slices.Equal(before, after) {
-					t.Fatalf("round %d: the restart turned\n%v\ninto\n%v", round, before, after)
-				}
-				wantToken(t, harness.Dial(t, s.Addr), tokens.last, "FENCE", "lock", strconv.Itoa(round))
+				churn(c, 2000)
+				wantSurvivesRestart(t, s, &tokens)
 			}
 		})
 	}
+}
+
+// churn sets ten keys in turn, n times in one pipeline.
+func churn(c *harness.Conn, n int) {
+	for i := range n {
+		c.Send("SET", "churn:"+strconv.Itoa(i%10), strconv.Itoa(i))
+	}
+	for range n {
+		c.Receive()
+	}
+}
+
+// wantSurvivesRestart takes a token, restarts, and finds all as it was.
+func wantSurvivesRestart(t *testing.T, s *harness.Server, tokens *tokenClock) {
+	t.Helper()
+	owner := strconv.FormatInt(tokens.last, 10)
+	tokens.rises(harness.Dial(t, s.Addr).Int("SET", "lock", owner, "PX", "60000", "FENCE"))
+	before := contents(t, s.Addr)
+	s.Restart()
+	if after := contents(t, s.Addr); !slices.Equal(before, after) {
+		t.Fatalf("the restart turned\n%v\ninto\n%v", before, after)
+	}
+	wantToken(t, harness.Dial(t, s.Addr), tokens.last, "FENCE", "lock", owner)
+}
+
+// TestSnapshotIsRestored writes until the server has taken a snapshot by itself,
+// which takes as many log entries as it asks for and up to a minute.
+func TestSnapshotIsRestored(t *testing.T) {
+	if os.Getenv("REDFENCE_LONG") != "1" {
+		t.Skip("skipped: takes minutes; REDFENCE_LONG=1 runs it")
+	}
+	s := harness.StartRedfence(t)
+	tokens := tokenClock{t: t}
+	c := harness.Dial(t, s.Addr)
+	harness.Eventually(t, 5*time.Minute, func() bool {
+		for i := range 500 {
+			c.Do("SET", "churn:"+strconv.Itoa(i%10), strconv.Itoa(i))
+		}
+		return len(snapshots(t, s.Dir)) > 0
+	})
+	wantSurvivesRestart(t, s, &tokens)
+	s.Kill()
+	s.Restart()
+	wantSurvivesRestart(t, s, &tokens)
+}
+
+// snapshots lists the finished snapshots below a data directory.
+func snapshots(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "state.bin" && !strings.Contains(path, ".tmp") {
+			found = append(found, path)
+		}
+		return nil // files come and go while the server works
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

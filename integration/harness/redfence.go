@@ -31,10 +31,14 @@ func StartRedfence(t testing.TB, args ...string) *Server {
 func StartRedfenceWith(t testing.TB, o Options) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	argv := append([]string{Binary(t, o), "--listen", "127.0.0.1:0", "--http-listen", "",
-		"--data-dir", dir}, o.Args...)
-	s := &Server{Dir: dir, t: t, name: "redfence", argv: argv, env: o.Env,
-		pin: func(addr string) []string { return []string{"--listen", addr} }}
+	argv := append([]string{
+		Binary(t, o), "--listen", "127.0.0.1:0", "--http-listen", "",
+		"--data-dir", dir,
+	}, o.Args...)
+	s := &Server{
+		Dir: dir, t: t, name: "redfence", argv: argv, env: o.Env,
+		pin: func(addr string) []string { return []string{"--listen", addr} },
+	}
 	s.start()
 	return s
 }

@@ -18,10 +18,14 @@ func StartRedis(t testing.TB, args ...string) *Server {
 	dir := t.TempDir()
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
-	argv := append([]string{program, "--bind", "127.0.0.1", "--port", port, "--dir", dir,
-		"--save", "", "--appendonly", "no", "--notify-keyspace-events", "Ex"}, args...)
-	s := &Server{Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv,
-		pin: func(string) []string { return nil }}
+	argv := append([]string{
+		program, "--bind", "127.0.0.1", "--port", port, "--dir", dir,
+		"--save", "", "--appendonly", "no", "--notify-keyspace-events", "Ex",
+	}, args...)
+	s := &Server{
+		Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv,
+		pin: func(string) []string { return nil },
+	}
 	s.start()
 	return s
 }

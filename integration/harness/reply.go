@@ -135,8 +135,10 @@ func (v Reply) String() string {
 }
 
 // scalarNames are the RESP3-only scalars as String shows them.
-var scalarNames = map[byte]string{'#': "(boolean) ", ',': "(double) ", '(': "(big number) ",
-	'!': "(blob error) ", '=': "(verbatim) "}
+var scalarNames = map[byte]string{
+	'#': "(boolean) ", ',': "(double) ", '(': "(big number) ",
+	'!': "(blob error) ", '=': "(verbatim) ",
+}
 
 func (v Reply) list() string {
 	prefix := strings.TrimPrefix(string(v.Kind), "*")
