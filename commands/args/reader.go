@@ -34,6 +34,9 @@ func (r *Reader) Word() (string, error) {
 	return r.line[r.next-1], nil
 }
 
+// Is tells whether a word of a command line is an option, whose name is given in upper case. Only ASCII letters fold.
+func Is(word, option string) bool { return len(word) == len(option) && strings.EqualFold(word, option) }
+
 // Option returns the next argument in upper case; only call it while More.
 func (r *Reader) Option() string {
 	r.next++

@@ -1,0 +1,24 @@
+package resp
+
+import "strconv"
+
+// The error texts of commands on keys and their values.
+const (
+	ErrExpireNX      Failure = "ERR NX and XX, GT or LT options at the same time are not compatible"
+	ErrExpireGTLT    Failure = "ERR GT and LT options at the same time are not compatible"
+	ErrCursor        Failure = "ERR invalid cursor"
+	ErrFirstDB       Failure = "ERR invalid first DB index"
+	ErrSecondDB      Failure = "ERR invalid second DB index"
+	ErrNanOrInfValue Failure = "ERR value is NaN or Infinity"
+	ErrScriptFlush   Failure = "ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+	ErrNoLFU         Failure = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
+)
+
+// UnsupportedOption is the error for an option that EXPIRE and its relatives do not know.
+func UnsupportedOption(option string) Failure { return Failure("ERR Unsupported option " + option) }
+
+// OutOfRange is the error for an integer outside of its bounds.
+func OutOfRange(low, high int64) Failure {
+	return Failure("ERR value is out of range, value must between " + strconv.FormatInt(low, 10) +
+		" and " + strconv.FormatInt(high, 10))
+}
