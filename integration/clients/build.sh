@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Builds the client programs: downloads what they need, once, and skips what is up to date.
+# Usage: build.sh [redisson] [python] [golang] [rediscli]     (default: all)
+# A program whose tool is missing is skipped with the reason. The exit code is 1 when a build failed.
+set -u
+cd "$(dirname "$0")" || exit 1
+clients=("$@")
+[ $# -gt 0 ] || clients=(redisson python golang rediscli)
+
+# Only downloads are tried again: three times in all.
+retry() {
+  local try
+  for try in 1 2 3; do
+    "$@" && return
+    echo "try $try failed: $*" >&2
+  done
+  return 1
+}
+
+# fresh CLIENT TARGET INPUT...: tells whether the target is newer than all its inputs.
+fresh() {
+  local name=$1 target=$2
+  shift 2
+  [ -e "$target" ] && [ -z "$(find "$@" -newer "$target" -print -quit)" ] && echo "$name: up to date"
+}
+
+# missing CLIENT TOOL: tells whether a tool is missing.
+missing() {
+  command -v "$2" > /dev/null && return 1
+  echo "$1: skipped, $2 is not installed"
+}
+
+build_redisson() {
+  missing redisson java || missing redisson mvn || fresh redisson redisson/target/built redisson/pom.xml redisson/src && return
+  rm -rf redisson/target
+  # Without the network first: what was downloaded once is not asked for again.
+  { mvn -q -B -o -f redisson/pom.xml process-classes > /dev/null 2>&1 ||
+    retry mvn -q -B -f redisson/pom.xml process-classes; } && touch redisson/target/built && echo "redisson: built"
+}
+
+build_python() {
+  missing python python3 || fresh python python/.venv/built python/requirements.txt && return
+  rm -rf python/.venv
+  if ! python3 -m venv python/.venv; then
+    echo "python: skipped, python3 has no venv module" && return
+  fi
+  retry python/.venv/bin/python -m pip install -q --disable-pip-version-check -r python/requirements.txt &&
+    touch python/.venv/built && echo "python: built"
+}
+
+build_golang() {
+  missing golang go && return
+  (cd golang && retry go mod download && go build -o target/suite .) && echo "golang: built"
+}
+
+build_rediscli() {
+  missing rediscli redis-cli || echo "rediscli: nothing to build"
+}
+
+code=0
+for client in "${clients[@]}"; do
+  case $client in
+    redisson | python | golang | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    *) echo "no such client: $client" >&2 && exit 2 ;;
+  esac
+done
+exit $code
