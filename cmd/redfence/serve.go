@@ -2,10 +2,72 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
+// drainTimeout is how long running commands may take to finish after a signal. Requests give up on the log after
+// 2.5 s, so this is ample.
+const drainTimeout = 10 * time.Second
+
+// serve runs a node until SIGTERM or SIGINT, and then drains it. A second signal ends the process at once.
 func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
-	return errors.New("wiring")
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	log, err := newLogger(cfg, stderr)
+	if err != nil {
+		return err
+	}
+	n, err := openNode(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	return n.run(ctx)
+}
+
+// run serves until ctx ends or a listener fails. Health and metrics answer from the start, clients once the store
+// is ready.
+func (n *node) run(ctx context.Context) error {
+	group, running := errgroup.WithContext(ctx)
+	if n.httpListener != nil {
+		n.log.Info("metrics and health", "listen", n.httpListener.Addr().String())
+		group.Go(func() error { return n.http.Serve(n.httpListener) })
+	}
+	group.Go(func() error {
+		<-running.Done()
+		n.drain()
+		return nil
+	})
+	group.Go(func() error {
+		if n.store.Wait(running) != nil {
+			return nil // told to stop before there was anything to serve
+		}
+		if err := n.log.Ready(n.listener.Addr().String(), n.cfg.Mode); err != nil {
+			return err
+		}
+		return n.front.Serve(n.listener)
+	})
+	return group.Wait()
+}
+
+// drain lets commands finish that were read, and then stops the servers.
+func (n *node) drain() {
+	n.log.Info("stopping")
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if err := n.front.Shutdown(ctx); err != nil {
+		n.log.Warn("clients were cut off before their commands had finished", "error", err)
+	}
+	if n.http == nil {
+		return
+	}
+	if err := n.http.Shutdown(ctx); err != nil {
+		n.log.Warn("HTTP requests were cut off", "error", err)
+	}
 }

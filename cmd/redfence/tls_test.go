@@ -141,7 +141,7 @@ func TestUnreadableCertificatesAreNamed(t *testing.T) {
 	t.Parallel()
 	ours := newAuthority(t)
 	_, err := serverTLS(Config{TLSCert: "none.pem", TLSKey: "none.key"})
-	assert.ErrorContains(t, err, "none.pem")
+	require.ErrorContains(t, err, "none.pem")
 	_, err = serverTLS(Config{TLSCert: ours.path("ca.pem"), TLSKey: ours.path("ca.key"), TLSCA: ours.path("ca.key")})
 	assert.ErrorContains(t, err, "holds no PEM certificate")
 }
