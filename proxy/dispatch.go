@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"strings"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// dispatch takes one command through the gates, in the order of Redis (server.c, processCommand):
+//
+//  1. web browsers are cut off;
+//  2. the command must exist and have the right number of arguments;
+//  3. the client must be authenticated;
+//  4. a RESP2 client in subscribe mode may only do a few things;
+//  5. its options must be right.
+//
+// What passes is answered here or by the backend. The place of MULTI's queue is between 4 and 5.
+func (s *session) dispatch(line []string) {
+	if fromBrowser(line[0]) {
+		s.srv.log.Warn("cut off a client that speaks HTTP", "client", s.raw.RemoteAddr())
+		s.kill()
+		s.leaving = true
+		return
+	}
+	s.srv.stats.commands.Add(1)
+	s.mute, s.skipNext = s.silent || s.skipNext, false
+	spec, err := commands.Lookup(line)
+	if err != nil {
+		s.count(nil, resp.ReplyFor(err))
+		return
+	}
+	s.latest.Store(spec)
+	if err := s.gate(spec, len(line)); err != nil {
+		s.count(spec, resp.ReplyFor(err))
+		return
+	}
+	req, err := spec.Bind(line, s.db)
+	if err != nil {
+		s.count(spec, resp.ReplyFor(err))
+		return
+	}
+	s.run(req)
+}
+
+// fromBrowser knows the first words of HTTP requests that a web page can make a browser send here. Redis ends such
+// connections too, lest the body of a POST be taken for commands.
+func fromBrowser(word string) bool {
+	return strings.EqualFold(word, "post") || strings.EqualFold(word, "host:")
+}
+
+// gate decides whether a command of so many words may run.
+func (s *session) gate(spec *commands.Spec, words int) error {
+	switch {
+	case !spec.Accepts(words):
+		return resp.WrongArity(spec.Name)
+	case !s.allowed && !spec.Flags.Has(commands.NoAuth):
+		return resp.ErrNoAuth
+	case s.proto == resp.RESP2 && s.topics.any() && !spec.Flags.Has(commands.Subscribed):
+		return resp.SubscribeMode(spec.Name)
+	}
+	return nil
+}
+
+// run answers a command here, or has the backend answer it.
+func (s *session) run(req *commands.Request) {
+	if req.Spec.Raft != commands.Local {
+		s.submit(req)
+		return
+	}
+	h := s.srv.handlers[req.Spec.ID]
+	if h.later == nil {
+		s.count(req.Spec, h.now(s, req))
+		return
+	}
+	s.later(req, h.later(s, req))
+}
+
+// submit hands a request to the backend.
+func (s *session) submit(req *commands.Request) {
+	if s.stream == nil {
+		s.stream = s.srv.cfg.Backend.Open()
+	}
+	sl := s.slot(req.Args)
+	sl.one[0] = req
+	sl.call = commands.Call{Requests: sl.one[:], Done: sl.answer}
+	sl.began, sl.tally = s.readAt, s.srv.tally
+	s.out.add(sl)
+	s.stream.Submit(&sl.call)
+}
+
+// later enters a command whose effect and reply must wait until all commands before it are answered.
+func (s *session) later(req *commands.Request, act func() []resp.Value) {
+	sl := s.slot(req.Args)
+	sl.act = act
+	s.srv.tally(req.Spec, resp.OK(), s.readAt)
+	s.out.add(sl)
+}
+
+// count replies and counts the command; spec is nil when there is no such command.
+func (s *session) count(spec *commands.Spec, reply resp.Value) {
+	s.srv.tally(spec, reply, s.readAt)
+	s.reply(reply)
+}
+
+// reply enters a reply behind those of earlier commands.
+func (s *session) reply(v resp.Value) {
+	sl := s.slot(nil)
+	sl.reply, sl.done, sl.last = v, true, s.leaving
+	s.out.add(sl)
+}
+
+func (s *session) slot(line []string) *slot {
+	sl := &slot{box: s.out, proto: s.proto, mute: s.mute}
+	for _, arg := range line {
+		sl.asked += len(arg)
+	}
+	return sl
+}
+
+// tally counts an answered command.
+func (s *Server) tally(spec *commands.Spec, reply resp.Value, began time.Time) {
+	if reply.IsErr() {
+		s.stats.failures.Add(1)
+	}
+	if s.cfg.Metrics == nil {
+		return
+	}
+	name := ""
+	if spec != nil {
+		name = spec.Name
+	}
+	s.cfg.Metrics.CommandDone(name, outcome(reply), time.Since(began))
+}

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/proxy/hub"
+)
+
+// handler answers a local command. One of its fields is set.
+type handler struct {
+	// now runs on the reader, in front of replies that are still awaited: for what changes or tells the session.
+	now func(*session, *commands.Request) resp.Value
+	// later changes the session on the reader, and returns the rest: the effect on others and the reply, which wait
+	// until all earlier commands of the session are answered. The rest may run on the writer, so it must not touch
+	// what belongs to the reader.
+	later func(*session, *commands.Request) func() []resp.Value
+}
+
+// newHandlers indexes the local commands by the IDs of their rows.
+func newHandlers() []handler {
+	named := localHandlers()
+	list := make([]handler, len(commands.All()))
+	for _, spec := range commands.All() {
+		list[spec.ID] = named[spec.Name]
+	}
+	return list
+}
+
+// localHandlers are the commands that the front end answers itself: those whose class is Local in every mode.
+func localHandlers() map[string]handler {
+	now := func(f func(*session, *commands.Request) resp.Value) handler { return handler{now: f} }
+	accepted := now(func(*session, *commands.Request) resp.Value { return resp.OK() })
+	h := map[string]handler{
+		"auth": now(auth), "echo": now(echo), "hello": now(hello), "ping": now(ping), "quit": now(quit),
+		"reset": {later: reset}, "select": now(selectDB),
+
+		"client|capa": accepted, "client|getname": now(clientGetName), "client|getredir": now(clientGetRedir),
+		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
+		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
+		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
+		"client|tracking": refusing(resp.ErrNoTracking), "client|unpause": accepted,
+
+		"asking": accepted, "readonly": accepted, "readwrite": accepted,
+
+		"info": now(info), "role": now(role), "time": now(clock), "wait": now(wait), "waitaof": now(waitAOF),
+		"config|get": now(configGet), "config|set": refusing(resp.ErrConfigSet),
+		"config|rewrite": refusing(resp.ErrConfigSet), "config|resetstat": refusing(resp.ErrConfigSet),
+		"command": now(commandAll), "command|count": now(commandCount), "command|docs": now(commandDocs),
+		"command|getkeys": now(commandGetKeys), "command|info": now(commandInfo), "command|list": now(commandList),
+
+		"subscribe": subscribe(hub.Channel, "subscribe"), "unsubscribe": unsubscribe(hub.Channel, "unsubscribe"),
+		"psubscribe": subscribe(hub.Pattern, "psubscribe"), "punsubscribe": unsubscribe(hub.Pattern, "punsubscribe"),
+		"ssubscribe": subscribe(hub.Shard, "ssubscribe"), "sunsubscribe": unsubscribe(hub.Shard, "sunsubscribe"),
+		"pubsub|channels": pubsubNames(hub.Channel), "pubsub|shardchannels": pubsubNames(hub.Shard),
+		"pubsub|numsub": pubsubCounts(hub.Channel), "pubsub|shardnumsub": pubsubCounts(hub.Shard),
+		"pubsub|numpat": afterwards(pubsubPatterns),
+
+		"script|kill": refusing(resp.ErrNotBusy),
+	}
+	for _, spec := range commands.All() {
+		if spec.Group == commands.Cluster && spec.Sub == nil && h[spec.Name].now == nil {
+			h[spec.Name] = refusing(resp.ErrNoCluster)
+		}
+	}
+	return h
+}
+
+// refusing answers an error, whatever the arguments.
+func refusing(why resp.Failure) handler {
+	return handler{now: func(*session, *commands.Request) resp.Value { return why.Value() }}
+}

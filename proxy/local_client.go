@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+func clientID(s *session, _ *commands.Request) resp.Value { return resp.Int(s.id) }
+
+func clientGetName(s *session, _ *commands.Request) resp.Value {
+	if s.name == "" {
+		return resp.Value{}
+	}
+	return resp.Str(s.name)
+}
+
+// clientGetRedir says that there is no tracking, as Redis does for a connection that never asked for it.
+func clientGetRedir(*session, *commands.Request) resp.Value { return resp.Int(-1) }
+
+func clientSetName(s *session, r *commands.Request) resp.Value {
+	s.name = r.Opts.(string)
+	s.show()
+	return resp.OK()
+}
+
+func clientSetInfo(s *session, r *commands.Request) resp.Value {
+	about := r.Opts.(args.LibraryInfo)
+	if about.Version {
+		s.libraryVersion = about.Value
+	} else {
+		s.library = about.Value
+	}
+	s.show()
+	return resp.OK()
+}
+
+// clientReply answers CLIENT REPLY, unless that is what it turns off.
+func clientReply(s *session, r *commands.Request) resp.Value {
+	switch mode := r.Opts.(args.ReplyMode); mode {
+	case args.ReplyOn:
+		s.silent, s.mute = false, false
+	case args.ReplyOff:
+		s.silent, s.mute = true, true
+	default:
+		s.skipNext, s.mute = !s.silent, true
+	}
+	return resp.OK()
+}
+
+func clientInfo(s *session, _ *commands.Request) resp.Value { return resp.Text(s.describe() + "\n") }
+
+// clientList answers CLIENT LIST (https://redis.io/docs/latest/commands/client-list/), oldest connection first.
+func clientList(s *session, r *commands.Request) resp.Value {
+	filter := r.Opts.(args.ClientFilter)
+	all := s.srv.all()
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	var text strings.Builder
+	for _, other := range all {
+		if other.passes(filter) {
+			text.WriteString(other.describe() + "\n")
+		}
+	}
+	return resp.Text(text.String())
+}
+
+func (s *session) passes(f args.ClientFilter) bool {
+	switch {
+	case f.IDs != nil:
+		return slices.Contains(f.IDs, s.id)
+	case f.ByType:
+		return s.kind() == f.Type
+	}
+	return true
+}
+
+func (s *session) kind() args.ClientType {
+	if who := s.shown.Load(); who.channels+who.patterns+who.shards > 0 {
+		return args.PubSubClient
+	}
+	return args.NormalClient
+}
+
+// describe is the line of CLIENT LIST for the session. Any goroutine may call it. Fields that make no sense here are
+// left out; clients look fields up by name.
+func (s *session) describe() string {
+	who, age := s.shown.Load(), time.Since(s.began)
+	flags := "N"
+	if s.kind() == args.PubSubClient {
+		flags = "P"
+	}
+	latest := "NULL"
+	if spec := s.latest.Load(); spec != nil {
+		latest = spec.Name
+	}
+	return fmt.Sprintf("id=%d addr=%v laddr=%v name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=-1 "+
+		"events=r cmd=%s user=default redir=-1 resp=%d lib-name=%s lib-ver=%s",
+		s.id, s.raw.RemoteAddr(), s.raw.LocalAddr(), who.name,
+		age/time.Second, (age-time.Duration(s.active.Load()))/time.Second,
+		flags, who.db, who.channels, who.patterns, who.shards, latest, who.proto, who.library, who.libraryVersion)
+}

@@ -1,0 +1,242 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/proxy/hub"
+)
+
+const (
+	// DefaultMaxClients is the number of connections at once, as in Redis.
+	DefaultMaxClients = 10_000
+	// DefaultIdleTimeout is how long a connection may send nothing. Zero is for ever, as in Redis: pools keep idle
+	// connections, and TCP keep-alive finds dead peers. It never applies to subscribers.
+	DefaultIdleTimeout time.Duration = 0
+
+	refusalTimeout = 100 * time.Millisecond // for telling a client that there are too many
+	longestPause   = time.Second            // between two attempts to accept, when the process is out of descriptors
+)
+
+// Limits bound what clients can make a server hold. A zero field stands for its default.
+type Limits struct {
+	MaxClients   int           // connections at once
+	MaxBulk      int           // bytes of one argument; a command may have twice as many
+	MaxArgs      int           // arguments of one command
+	MaxPipeline  int           // unanswered commands of one connection
+	MaxOutput    int           // bytes that wait for one slow reader
+	IdleTimeout  time.Duration // time without a command after which a connection is closed
+	WriteTimeout time.Duration // time without progress of a write after which a connection is closed
+}
+
+// withDefaults fills the zero fields.
+func (l Limits) withDefaults() Limits {
+	for _, field := range []struct {
+		n      *int
+		normal int
+	}{
+		{&l.MaxClients, DefaultMaxClients}, {&l.MaxBulk, DefaultMaxBulk}, {&l.MaxArgs, DefaultMaxArgs},
+		{&l.MaxPipeline, DefaultMaxPipeline}, {&l.MaxOutput, DefaultMaxOutput},
+	} {
+		if *field.n == 0 {
+			*field.n = field.normal
+		}
+	}
+	if l.WriteTimeout == 0 {
+		l.WriteTimeout = DefaultWriteTimeout
+	}
+	return l
+}
+
+// Config is what a server needs.
+type Config struct {
+	Backend  Backend
+	Hub      *hub.Hub     // the sink that the backend was given; nil for one that nobody else feeds
+	Logger   *slog.Logger // nil for no logs
+	Metrics  Metrics      // nil for none
+	Password string       // of the user "default"; empty lets everybody in
+	TLS      *tls.Config  // nil for plain TCP
+	Version  string       // of Redfence, for INFO
+	RunID    string       // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
+	Limits
+}
+
+// Server answers Redis clients.
+type Server struct {
+	cfg      Config
+	log      *slog.Logger
+	handlers []handler // by the ID of a command's row
+	began    time.Time
+	stats    stats
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	sessions  map[int64]*session
+	lastID    int64
+	draining  atomic.Bool
+	live      sync.WaitGroup // one for each session
+}
+
+// stats are the counters of INFO.
+type stats struct {
+	connections, rejected, commands, failures, cutOff, bytesIn, bytesOut atomic.Int64
+}
+
+// New returns a server that does not listen yet.
+func New(cfg Config) *Server {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Hub == nil {
+		cfg.Hub = hub.New()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.RunID == "" {
+		cfg.RunID = newRunID()
+	}
+	return &Server{
+		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(),
+		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
+	}
+}
+
+// Serve accepts connections from l until Shutdown, and returns nil then; any other error is l's. It may be called for
+// several listeners at once. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	if !s.listen(l) {
+		return l.Close()
+	}
+	defer s.unlisten(l)
+	pause := time.Duration(0)
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			s.welcome(conn)
+		case s.draining.Load():
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default: // out of descriptors, or a connection that was reset before it was accepted
+			pause = min(max(2*pause, time.Millisecond), longestPause)
+			s.log.Warn("cannot accept a connection", "error", err, "pause", pause)
+			time.Sleep(pause)
+		}
+	}
+}
+
+// listen notes l, unless the server is shutting down.
+func (s *Server) listen(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}
+
+func (s *Server) unlisten(l net.Listener) {
+	s.mu.Lock()
+	delete(s.listeners, l)
+	s.mu.Unlock()
+	_ = l.Close() // Shutdown may have closed it already
+}
+
+// welcome starts a session on conn, or turns it away.
+func (s *Server) welcome(conn net.Conn) {
+	ses, err := s.admit(conn)
+	if err != nil {
+		s.stats.rejected.Add(1)
+		_ = conn.SetWriteDeadline(time.Now().Add(refusalTimeout))
+		if s.cfg.TLS == nil { // with TLS it would have to wait for a handshake first
+			_, _ = conn.Write(resp.Append(nil, resp.ReplyFor(err), resp.RESP2))
+		}
+		_ = conn.Close()
+		return
+	}
+	go ses.serve()
+}
+
+func (s *Server) admit(conn net.Conn) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.draining.Load():
+		return nil, resp.ErrShuttingDown
+	case len(s.sessions) >= s.cfg.MaxClients:
+		return nil, resp.ErrMaxClients
+	}
+	s.lastID++
+	ses := newSession(s, s.lastID, conn)
+	s.sessions[ses.id] = ses
+	s.live.Add(1)
+	s.stats.connections.Add(1)
+	if s.cfg.Metrics != nil {
+		s.cfg.Metrics.ConnOpened()
+	}
+	return ses, nil
+}
+
+// dismiss takes a session that has ended off the books.
+func (s *Server) dismiss(ses *session) {
+	s.mu.Lock()
+	delete(s.sessions, ses.id)
+	s.mu.Unlock()
+	if s.cfg.Metrics != nil {
+		s.cfg.Metrics.ConnClosed()
+	}
+	s.live.Done()
+}
+
+// Shutdown stops accepting, lets the commands that were read be answered, and closes all sessions. When ctx ends
+// first, it closes them at once and returns the error of ctx. No goroutine of the server is left when it returns.
+func (s *Server) Shutdown(ctx context.Context) error {
+	for _, ses := range s.stopListening() {
+		ses.drain()
+	}
+	gone := make(chan struct{})
+	go func() {
+		s.live.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, ses := range s.all() {
+		ses.kill()
+	}
+	<-gone
+	return ctx.Err()
+}
+
+func (s *Server) stopListening() []*session {
+	s.mu.Lock()
+	s.draining.Store(true)
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
+	return s.all()
+}
+
+// all returns the sessions there are now, in no order.
+func (s *Server) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*session, 0, len(s.sessions))
+	for _, ses := range s.sessions {
+		list = append(list, ses)
+	}
+	return list
+}

@@ -1,0 +1,218 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+const (
+	// hangUpGrace is how long a client that sent its last byte may still be answered before its calls are abandoned.
+	// It may have closed only its own direction, as `printf ... | nc` does; one cannot tell.
+	hangUpGrace = time.Second
+
+	handshakeTimeout = 10 * time.Second
+)
+
+// session is one client connection: a reader, which also runs the local commands, and a writer.
+type session struct {
+	srv    *Server
+	id     int64
+	conn   net.Conn // with TLS, if any
+	raw    net.Conn // without; closing it never waits
+	wire   *deadlineWriter
+	in     *framer
+	out    *outbox
+	began  time.Time
+	active atomic.Int64 // when the client last sent something, in ns since began
+	latest atomic.Pointer[commands.Spec]
+	shown  atomic.Pointer[identity] // what other sessions may see
+
+	// The rest belongs to the reader.
+	identity
+	stream   Stream // nil until first needed
+	allowed  bool   // authenticated, or no password is needed
+	silent   bool   // CLIENT REPLY OFF
+	skipNext bool   // CLIENT REPLY SKIP
+	mute     bool   // the command at hand is not answered
+	leaving  bool   // the command at hand is the last
+	readAt   time.Time
+	topics   subscriptions
+}
+
+// identity is what CLIENT LIST tells of a session.
+type identity struct {
+	name, library, libraryVersion string
+	db                            int
+	proto                         resp.Protocol
+	channels, patterns, shards    int
+}
+
+func newSession(srv *Server, id int64, raw net.Conn) *session {
+	s := &session{srv: srv, id: id, conn: raw, raw: raw, began: time.Now(), in: newFramer(srv.cfg.MaxBulk, srv.cfg.MaxArgs)}
+	if srv.cfg.TLS != nil {
+		s.conn = tls.Server(raw, srv.cfg.TLS)
+	}
+	s.wire = &deadlineWriter{conn: s.conn, timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
+	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
+	s.proto = resp.RESP2
+	s.allow(srv.cfg.Password == "")
+	s.show()
+	return s
+}
+
+// show makes the identity visible to other sessions.
+func (s *session) show() {
+	seen := s.identity
+	s.shown.Store(&seen)
+}
+
+// allow says whether the client is authenticated.
+func (s *session) allow(yes bool) {
+	s.allowed = yes
+	s.in.anonymous = !yes
+}
+
+// serve runs the session to its end.
+func (s *session) serve() {
+	defer s.srv.dismiss(s)
+	var writer sync.WaitGroup
+	writer.Go(s.write)
+	s.finish(s.listen())
+	writer.Wait()
+	s.leaveAll()
+}
+
+// write runs the writer. The connection ends with it.
+func (s *session) write() {
+	defer s.close()
+	defer s.survive()
+	s.out.run()
+}
+
+// close ends the connection. With TLS it says so to the peer, unless that cannot be done at once.
+func (s *session) close() {
+	_ = s.conn.SetDeadline(time.Now().Add(refusalTimeout))
+	_ = s.conn.Close()
+}
+
+// survive keeps a panic inside its session.
+func (s *session) survive() {
+	if cause := recover(); cause != nil {
+		s.srv.log.Error("a session failed and was closed", "client", s.raw.RemoteAddr(), "panic", cause, "stack", string(debug.Stack()))
+		s.kill()
+	}
+}
+
+// kill ends the session without answering what is left.
+func (s *session) kill() {
+	s.out.close()
+	_ = s.raw.Close()
+}
+
+// drain makes the session end when everything that it has read is answered.
+func (s *session) drain() { _ = s.conn.SetReadDeadline(time.Now()) }
+
+// cutOff ends a session whose client reads too slowly. The outbox calls it, under its lock.
+func (s *session) cutOff() {
+	s.srv.stats.cutOff.Add(1)
+	s.srv.log.Warn("cut off a client that does not read its replies", "client", s.raw.RemoteAddr(), "limit", s.srv.cfg.MaxOutput)
+	_ = s.raw.Close()
+}
+
+// listen reads and dispatches until the client leaves, and says why it did: nil when its last command was a last one.
+func (s *session) listen() (err error) {
+	defer s.survive()
+	if err := s.handshake(); err != nil {
+		return err
+	}
+	for !s.leaving {
+		line, err := s.in.next()
+		switch {
+		case err != nil:
+			s.leaving = true
+			s.reply(resp.ReplyFor(err))
+		case line == nil:
+			if err := s.read(); err != nil {
+				return err
+			}
+		case !s.out.admit():
+			return net.ErrClosed
+		default:
+			s.dispatch(line)
+		}
+	}
+	return nil
+}
+
+func (s *session) handshake() error {
+	secured, ok := s.conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	defer cancel()
+	return secured.HandshakeContext(ctx)
+}
+
+// read waits for bytes from the client. Before that, what can be written is.
+func (s *session) read() error {
+	s.out.release()
+	s.limitIdle()
+	n, err := s.conn.Read(s.in.room())
+	s.out.acquire()
+	s.in.grown(n)
+	s.readAt = time.Now()
+	s.active.Store(int64(s.readAt.Sub(s.began)))
+	s.srv.stats.bytesIn.Add(int64(n))
+	if n > 0 {
+		return nil // an error comes again
+	}
+	return err
+}
+
+// limitIdle sets the idle time-out. A drain that came in between must not be forgotten.
+func (s *session) limitIdle() {
+	if s.srv.cfg.IdleTimeout == 0 {
+		return
+	}
+	var deadline time.Time
+	if !s.topics.any() {
+		deadline = time.Now().Add(s.srv.cfg.IdleTimeout)
+	}
+	_ = s.conn.SetReadDeadline(deadline)
+	if s.srv.draining.Load() {
+		s.drain()
+	}
+}
+
+// finish waits for the answers that are due, and ends the connection. Which are due depends on why reading ended.
+func (s *session) finish(why error) {
+	abandon := make(<-chan time.Time)
+	switch {
+	case why == nil, errors.Is(why, os.ErrDeadlineExceeded): // the client's last command, a drain or an idle client
+	case errors.Is(why, io.EOF):
+		abandon = time.After(hangUpGrace)
+	default: // there is nobody to answer
+		s.kill()
+	}
+	s.out.end()
+	select {
+	case <-s.out.gone:
+	case <-abandon:
+	}
+	if s.stream != nil {
+		s.stream.Close()
+	}
+	<-s.out.gone
+}
