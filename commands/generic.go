@@ -64,3 +64,20 @@ func objectRow() *Spec {
 	object.Since = "2.2.3"
 	return object
 }
+
+// ObjectHelp are the lines of OBJECT HELP.
+const ObjectHelp = `OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:
+ENCODING <key>
+    Return the kind of internal representation used in order to store the value
+    associated with a <key>.
+FREQ <key>
+    Return the access frequency index of the <key>. The returned integer is
+    proportional to the logarithm of the recent access frequency of the key.
+IDLETIME <key>
+    Return the idle time of the <key>, that is the approximated number of
+    seconds elapsed since the last access to the key.
+REFCOUNT <key>
+    Return the number of references of the value associated with the specified
+    <key>.
+HELP
+    Prints this help.`

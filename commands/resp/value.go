@@ -23,6 +23,7 @@ const (
 	Boolean               // true or false; 1 or 0 in RESP2
 	BigNumber             // decimal digits of any length; a bulk in RESP2
 	Verbatim              // text with a three-letter format in front ("txt:"); a bulk in RESP2
+	Pairs                 // rows of two, as of HRANDFIELD WITHVALUES; one flat array in RESP2
 )
 
 // Value is one reply, or one element of one. Values are immutable once built, so they may be shared between
@@ -71,6 +72,9 @@ func Arr(elems ...Value) Value { return Value{Kind: Array, Elems: elems} }
 
 // MapOf is a map reply: keys and values in turn.
 func MapOf(pairs ...Value) Value { return Value{Kind: Map, Elems: pairs} }
+
+// PairsOf is a reply of rows of two: the first and second of each row in turn.
+func PairsOf(rows ...Value) Value { return Value{Kind: Pairs, Elems: rows} }
 
 // SetOf is a set reply.
 func SetOf(elems ...Value) Value { return Value{Kind: Set, Elems: elems} }

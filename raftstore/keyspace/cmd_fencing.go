@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
 )
 
@@ -16,11 +17,9 @@ func fencingHandlers() map[string]handler { return map[string]handler{"fence": f
 // fence implements FENCE key [owner]: the token of the present instance, nil when there is none or when owner does
 // not hold it. An owner holds a string by being its value, a hash by being one of its fields.
 func fence(t *Txn, r *commands.Request) resp.Value {
-	if len(r.Args) > 3 {
-		return resp.WrongArity(r.Spec.Name).Value()
-	}
+	opts, _ := r.Opts.(args.FenceOptions)
 	o := t.find(r.Args[1])
-	if o == nil || (len(r.Args) == 3 && !o.heldBy(r.Args[2])) {
+	if o == nil || (opts.Owned && !o.heldBy(opts.Owner)) {
 		return resp.Value{}
 	}
 	return resp.Int(o.token)
@@ -55,11 +54,12 @@ func touchesReserved(r *commands.Request) bool {
 	if k.First == 0 {
 		return false
 	}
-	if k.First == k.Last {
-		return reserved(r.Args[k.First])
+	last := k.Last
+	if last < 0 {
+		last += len(r.Args)
 	}
-	for _, key := range r.Keys() {
-		if reserved(key) {
+	for i := k.First; i <= last && i < len(r.Args); i += k.Step {
+		if reserved(r.Args[i]) {
 			return true
 		}
 	}

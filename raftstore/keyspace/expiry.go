@@ -9,19 +9,33 @@ import (
 // deadlineOf turns an expiry that a client gave into a store time in ms, and the absolute time to remember, 0 when
 // it gave a TTL. An absolute time is made relative by the wall clock of the transaction, so no step of that clock
 // changes the TTL afterwards. The deadline is at least 1, since 0 means never; it saturates instead of wrapping.
+//
+// It counts from the clock, which is the store time of the transaction unless that is dry: then it answers what the
+// request would do now.
 func (t *Txn) deadlineOf(e args.Expiry) (deadline, absolute int64) {
-	ttl := e.Ms
+	left := e.Ms
 	if e.Absolute() {
-		ttl, absolute = saturatingSub(e.Ms, t.stamp.Wall/1000), e.Ms
+		left, absolute = saturatingAdd(e.Ms, -t.stamp.Wall/1000), e.Ms
 	}
-	if ttl > math.MaxInt64-t.stamp.Now {
-		return math.MaxInt64, absolute
-	}
-	return max(t.stamp.Now+ttl, 1), absolute
+	return max(saturatingAdd(t.stamp.Clock, left), 1), absolute
+}
+
+// tooFar tells whether a TTL ends behind the largest time that Redis can store; it refuses such.
+func (t *Txn) tooFar(e args.Expiry) bool {
+	return e.Set() && !e.Absolute() && e.Ms > math.MaxInt64-t.stamp.Wall/1000
 }
 
 // over tells whether a deadline is not after the transaction, so that the key must go at once.
-func (t *Txn) over(deadline int64) bool { return deadline != 0 && deadline <= t.stamp.Now }
+func (t *Txn) over(deadline int64) bool { return deadline != 0 && deadline <= t.stamp.Clock }
+
+// sameExpiry tells whether an object would keep its expiry. An absolute time that is given again stays, though the
+// wall clock by which it was made relative has moved.
+func sameExpiry(o *object, deadline, absolute int64) bool {
+	if absolute != 0 && o.absolute == absolute {
+		return true
+	}
+	return o.deadline == deadline && o.absolute == absolute
+}
 
 // ttl is the remaining TTL of a present object in ms, or -1 when it has none. A key that is due and not yet removed
 // by the log shows 1: never 0, and never -1, which clients read as "for ever".
@@ -40,17 +54,23 @@ func (t *Txn) expireTime(o *object) int64 {
 	case o.absolute != 0:
 		return o.absolute
 	default:
-		return t.stamp.Wall/1000 + t.ttl(o)
+		return saturatingAdd(t.stamp.Wall/1000, t.ttl(o))
 	}
 }
 
-func saturatingSub(a, b int64) int64 {
-	d := a - b
-	if (a < 0) != (b < 0) && (d < 0) != (a < 0) {
-		if a < 0 {
-			return math.MinInt64
-		}
-		return math.MaxInt64
+// sum adds two numbers; ok is false when the sum does not fit.
+func sum(a, b int64) (s int64, ok bool) {
+	s = a + b
+	return s, (s > a) == (b > 0)
+}
+
+func saturatingAdd(a, b int64) int64 {
+	s, ok := sum(a, b)
+	switch {
+	case ok:
+		return s
+	case a < 0:
+		return math.MinInt64
 	}
-	return d
+	return math.MaxInt64
 }

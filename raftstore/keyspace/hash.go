@@ -3,33 +3,38 @@ package keyspace
 import (
 	"slices"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
-// smallHash is the number of fields up to which a hash is a list of pairs in the order of insertion, as Redis's
-// listpack (hash-max-listpack-entries 128).
-const smallHash = 128
+// A hash is a list of pairs in the order of insertion up to these bounds, as Redis's listpack is
+// (hash-max-listpack-entries, which is 512 there, and hash-max-listpack-value). Our list is shorter, since a
+// transaction that changes it copies it.
+const (
+	smallHash  = 128
+	smallField = 64 // bytes of a field or value
+)
 
 type pair struct{ field, value string }
 
-// hash is the value of a hash key: a list of pairs while small, a tree ordered by field when large.
+// hash is the value of a hash key: a list of pairs while small, a dict when large. It never turns back.
 type hash struct {
 	pairs []pair
-	tree  *btree.Map[string, string]
+	large *dict[string]
 }
 
 func (h *hash) clone() collection {
-	if h.tree != nil {
-		return &hash{tree: h.tree.Copy()}
+	if h.large != nil {
+		large := h.large.copy()
+		return &hash{large: &large}
 	}
 	return &hash{pairs: slices.Clone(h.pairs)}
 }
 
+func (h *hash) blank() collection { return &hash{} }
+
 func (h *hash) typeName() string { return "hash" }
 
 func (h *hash) encoding() string {
-	if h.tree != nil {
+	if h.large != nil {
 		return "hashtable"
 	}
 	return "listpack"
@@ -37,72 +42,87 @@ func (h *hash) encoding() string {
 
 func (h *hash) empty() bool { return h.len() == 0 }
 
+// len is the number of fields. A nil hash, as of an absent key, has none.
 func (h *hash) len() int {
-	if h.tree != nil {
-		return h.tree.Len()
+	switch {
+	case h == nil:
+		return 0
+	case h.large != nil:
+		return h.large.len()
 	}
 	return len(h.pairs)
 }
 
+// get returns the value of a field. A nil hash has no fields.
 func (h *hash) get(field string) (string, bool) {
-	if h.tree != nil {
-		return h.tree.Get(field)
+	if h == nil {
+		return "", false
 	}
-	for i := range h.pairs {
-		if h.pairs[i].field == field {
-			return h.pairs[i].value, true
-		}
+	if h.large != nil {
+		return h.large.get(field)
+	}
+	if i := h.index(field); i >= 0 {
+		return h.pairs[i].value, true
 	}
 	return "", false
 }
 
-// set puts a field and tells whether it is new. The strings are copied.
-func (h *hash) set(field, value string) bool {
-	value = strings.Clone(value)
-	if h.tree != nil {
-		_, had := h.tree.Get(field)
-		h.tree.Set(strings.Clone(field), value)
-		return !had
-	}
+func (h *hash) index(field string) int {
 	for i := range h.pairs {
 		if h.pairs[i].field == field {
-			h.pairs[i].value = value
-			return false
+			return i
 		}
 	}
-	h.pairs = append(h.pairs, pair{strings.Clone(field), value})
-	if len(h.pairs) > smallHash {
+	return -1
+}
+
+// set puts a field and tells whether it is new. The strings are copied.
+func (h *hash) set(field, value string) bool {
+	if h.large != nil {
+		_, had := h.large.set(cloned(field, value))
+		return !had
+	}
+	i := h.index(field)
+	if i >= 0 {
+		h.pairs[i].value = strings.Clone(value)
+	} else {
+		field, value = cloned(field, value)
+		h.pairs = append(h.pairs, pair{field, value})
+	}
+	if len(h.pairs) > smallHash || len(field) > smallField || len(value) > smallField {
 		h.grow()
 	}
-	return true
+	return i < 0
 }
 
 func (h *hash) grow() {
-	h.tree = new(btree.Map[string, string])
+	large := newDict[string]()
 	for _, p := range h.pairs {
-		h.tree.Set(p.field, p.value)
+		large.set(p.field, p.value)
 	}
-	h.pairs = nil
+	h.pairs, h.large = nil, &large
 }
 
 // del removes a field and tells whether it was there.
 func (h *hash) del(field string) bool {
-	if h.tree != nil {
-		_, had := h.tree.Delete(field)
+	if h.large != nil {
+		_, had := h.large.del(field)
 		return had
 	}
-	i := slices.IndexFunc(h.pairs, func(p pair) bool { return p.field == field })
-	if i < 0 {
-		return false
+	i := h.index(field)
+	if i >= 0 {
+		h.pairs = slices.Delete(h.pairs, i, i+1)
 	}
-	h.pairs = slices.Delete(h.pairs, i, i+1)
-	return true
+	return i >= 0
 }
 
 // each calls f for every field in a fixed order until it returns false.
 func (h *hash) each(f func(field, value string) bool) {
-	if h.tree != nil {
-		h.tree.Scan(f)
+	if h == nil {
+		return
+	}
+	if h.large != nil {
+		h.large.each(f)
 		return
 	}
 	for _, p := range h.pairs {
@@ -110,4 +130,23 @@ func (h *hash) each(f func(field, value string) bool) {
 			return
 		}
 	}
+}
+
+// at returns the field at a position of the order of each.
+func (h *hash) at(i int) (field, value string) {
+	if h.large != nil {
+		return h.large.at(i)
+	}
+	return h.pairs[i].field, h.pairs[i].value
+}
+
+// scan is dict.scan. A small hash comes whole, whatever the cursor, as in Redis.
+func (h *hash) scan(cursor uint64, limit int, f func(field, value string)) (next uint64) {
+	if h.large != nil {
+		return h.large.scan(cursor, limit, f)
+	}
+	for _, p := range h.pairs {
+		f(p.field, p.value)
+	}
+	return 0
 }

@@ -7,8 +7,6 @@
 package keyspace
 
 import (
-	"github.com/tidwall/btree"
-
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/fencing"
@@ -19,8 +17,7 @@ const Databases = 16
 
 // Keyspace is the whole state. It is not safe for concurrent use; a View taken from it is.
 type Keyspace struct {
-	dbs     [Databases]*btree.Map[string, *object]
-	due     *btree.BTreeG[dueKey]
+	dbs     [Databases]database
 	scripts scripts
 
 	now   int64         // store time of the last transaction, ms
@@ -42,9 +39,8 @@ func New() *Keyspace {
 
 func (ks *Keyspace) clear() {
 	for i := range ks.dbs {
-		ks.dbs[i] = new(btree.Map[string, *object])
+		ks.dbs[i] = newDatabase()
 	}
-	ks.due = btree.NewBTreeGOptions(dueBefore, btree.Options{NoLocks: true})
 	ks.scripts = newScripts()
 	ks.now, ks.last = 0, 0
 }
@@ -53,16 +49,22 @@ func (ks *Keyspace) clear() {
 func bindHandlers() []handler {
 	rows := commands.All()
 	byID := make([]handler, len(rows))
-	groups := []map[string]handler{genericHandlers(), stringHandlers(), hashHandlers(), scriptHandlers(),
-		fencingHandlers(), pubsubHandlers()}
+	byName := allHandlers()
 	for _, spec := range rows {
-		for _, group := range groups {
-			if h, ok := group[spec.Name]; ok {
-				byID[spec.ID] = h
-			}
-		}
+		byID[spec.ID] = byName[spec.Name]
 	}
 	return byID
+}
+
+func allHandlers() map[string]handler {
+	all := make(map[string]handler)
+	for _, group := range []map[string]handler{genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
+		stringHandlers(), hashHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers()} {
+		for name, h := range group {
+			all[name] = h
+		}
+	}
+	return all
 }
 
 // Now is the store time of the last transaction that was applied, in milliseconds. It only grows.
@@ -75,7 +77,7 @@ func (ks *Keyspace) LastToken() fencing.Token { return ks.last }
 func (ks *Keyspace) Len() int {
 	n := 0
 	for _, db := range ks.dbs {
-		n += db.Len()
+		n += db.keys.len()
 	}
 	return n
 }

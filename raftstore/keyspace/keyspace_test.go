@@ -90,8 +90,8 @@ func TestRollbackRestoresEverything(t *testing.T) {
 	if n := len(txn.Events()); n != 0 {
 		t.Errorf("%d events left after a rollback", n)
 	}
-	if at, ok := ks.NextDeadline(); !ok || at != 1001 || ks.due.Len() != 1 {
-		t.Errorf("expiry queue: next %d, %v, length %d", at, ok, ks.due.Len())
+	if at, ok := ks.NextDeadline(); !ok || at != 1001 || ks.dbs[0].due.Len() != 1 {
+		t.Errorf("expiry queue: next %d, %v, length %d", at, ok, ks.dbs[0].due.Len())
 	}
 }
 

@@ -1,5 +1,7 @@
 package keyspace
 
+import "github.com/redfence/redfence/commands/args"
+
 // object is the value of one key with what belongs to the key. An object that a committed transaction left in the
 // keyspace is never modified again: the next transaction that changes the key works on a clone. Snapshots and
 // journals therefore need no copy, only the old pointer.
@@ -17,6 +19,8 @@ type object struct {
 type collection interface {
 	// clone returns a copy whose changes do not show in the original. It is cheap for any size.
 	clone() collection
+	// blank returns an empty collection of the same kind.
+	blank() collection
 	// typeName is what TYPE answers.
 	typeName() string
 	// encoding is what OBJECT ENCODING answers.
@@ -32,6 +36,23 @@ func (o *object) typeName() string {
 	return o.coll.typeName()
 }
 
+// shortString is the length up to which Redis keeps a string in one piece with its object.
+const shortString = 44
+
+// encoding is what OBJECT ENCODING answers. Redis also remembers how a string was made; we tell by the value alone.
+func (o *object) encoding() string {
+	if o.coll != nil {
+		return o.coll.encoding()
+	}
+	if _, err := args.Int(o.str); err == nil {
+		return "int"
+	}
+	if len(o.str) <= shortString {
+		return "embstr"
+	}
+	return "raw"
+}
+
 // cloneFor returns a copy that the step owner may modify.
 func (o *object) cloneFor(owner uint64) *object {
 	c := *o
@@ -42,19 +63,11 @@ func (o *object) cloneFor(owner uint64) *object {
 	return &c
 }
 
-// dueKey is an entry of the expiry queue.
-type dueKey struct {
-	deadline int64
-	db       int
-	key      string
-}
-
-func dueBefore(a, b dueKey) bool {
-	if a.deadline != b.deadline {
-		return a.deadline < b.deadline
+// blank returns a copy with an empty value.
+func (o *object) blank() *object {
+	c := *o
+	if o.coll != nil {
+		c.coll = o.coll.blank()
 	}
-	if a.db != b.db {
-		return a.db < b.db
-	}
-	return a.key < b.key
+	return &c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
 )
 
@@ -24,6 +25,9 @@ type scripts struct {
 }
 
 func newScripts() scripts { return scripts{bySHA: new(btree.Map[string, string])} }
+
+// clone returns a copy whose changes do not show in s. It is cheap for any number of scripts.
+func (s scripts) clone() scripts { return scripts{s.bySHA.Copy(), slices.Clone(s.byEval)} }
 
 func scriptHandlers() map[string]handler {
 	return map[string]handler{
@@ -48,8 +52,7 @@ func (t *Txn) Remember(sha, text string) {
 	if _, known := s.bySHA.Get(sha); known {
 		return
 	}
-	t.changed = true
-	if t.dry {
+	if !t.keepAll() {
 		return
 	}
 	if len(s.byEval) == evalScripts {
@@ -67,8 +70,7 @@ func scriptLoad(t *Txn, r *commands.Request) resp.Value {
 	if known && at < 0 {
 		return resp.Str(sha)
 	}
-	t.changed = true
-	if t.dry {
+	if !t.keepAll() {
 		return resp.Str(sha)
 	}
 	if at >= 0 {
@@ -90,17 +92,14 @@ func scriptExists(t *Txn, r *commands.Request) resp.Value {
 }
 
 func scriptFlush(t *Txn, r *commands.Request) resp.Value {
-	if len(r.Args) > 3 || (len(r.Args) == 3 && !flushMode(r.Args[2])) {
-		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	if len(r.Args) > 3 || (len(r.Args) == 3 && !args.FlushMode(r.Args[2])) {
+		return resp.ErrScriptFlush.Value()
 	}
 	if t.ks.scripts.bySHA.Len() == 0 {
 		return resp.OK()
 	}
-	t.changed = true
-	if !t.dry {
+	if t.keepAll() {
 		t.ks.scripts = newScripts()
 	}
 	return resp.OK()
 }
-
-func flushMode(s string) bool { return strings.EqualFold(s, "SYNC") || strings.EqualFold(s, "ASYNC") }

@@ -2,7 +2,6 @@ package keyspace
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
@@ -28,17 +27,25 @@ type Txn struct {
 	stamp   Stamp
 	db      int
 	dry     bool
-	changed bool // dry: a change was asked for
-	due     bool // dry: a key was met whose TTL is over by the clock, but not yet by the log
+	changed bool   // dry: a change was asked for
+	due     bool   // dry: a key was met whose TTL is over by the clock, but not yet by the log
+	draws   uint64 // numbers that random has given
 	journal []change
 	events  []Event
 }
 
-// change is a key's object before a step replaced it.
+// change is what a step has replaced: a key's object, or all databases and scripts.
 type change struct {
 	db  int
 	key string
 	old *object
+	all *whole
+}
+
+// whole is all that a step can replace at once.
+type whole struct {
+	dbs     [Databases]database
+	scripts scripts
 }
 
 // Mark is a point of a transaction to which Rollback returns.
@@ -50,7 +57,7 @@ type Mark struct {
 // Begin starts a transaction that is applied from the log. Its store time is raised to that of the last one.
 func (ks *Keyspace) Begin(s Stamp) *Txn {
 	ks.owner++
-	ks.now = max(ks.now, s.Now)
+	ks.now = max(ks.now, s.Now, 1) // 0 is no instant: a deadline of 0 means never
 	s.Now, s.Clock = ks.now, ks.now
 	return &Txn{ks: ks, stamp: s}
 }
@@ -86,12 +93,20 @@ func (t *Txn) Mark() Mark {
 // Rollback takes back all that was done since m.
 func (t *Txn) Rollback(m Mark) {
 	for i := len(t.journal) - 1; i >= m.changes; i-- {
-		c := t.journal[i]
-		t.ks.install(c.db, c.key, c.old)
+		t.ks.undo(t.journal[i])
 	}
+	clear(t.journal[m.changes:])
 	t.journal, t.events = t.journal[:m.changes], t.events[:m.events]
 	t.ks.last = m.token
 	t.ks.owner++
+}
+
+func (ks *Keyspace) undo(c change) {
+	if c.all != nil {
+		ks.dbs, ks.scripts = c.all.dbs, c.all.scripts
+		return
+	}
+	ks.dbs[c.db].install(c.key, c.old)
 }
 
 // Exec runs one request in the database that Select chose. Scripts are the caller's: it asks for their text with
@@ -109,12 +124,8 @@ func (t *Txn) Exec(r *commands.Request) resp.Value {
 
 // find returns the object of a key that is present, else nil. The object must not be modified.
 func (t *Txn) find(key string) *object {
-	o, ok := t.ks.dbs[t.db].Get(key)
-	if !ok || o.deadline == 0 || o.deadline > t.stamp.Clock {
-		return o
-	}
-	if t.dry && o.deadline > t.stamp.Now {
-		t.due = true
+	o, ok := t.ks.dbs[t.db].keys.get(key)
+	if !ok || t.present(o) {
 		return o
 	}
 	if !t.dry {
@@ -123,21 +134,48 @@ func (t *Txn) find(key string) *object {
 	return nil
 }
 
-// edit returns a copy of a present key's object that this step may modify, or nil when the key is absent.
+// present tells whether a key is there at the time of the transaction. A dry one takes note when the clock says no
+// and the log has not said so yet.
+func (t *Txn) present(o *object) bool {
+	if o.deadline == 0 || o.deadline > t.stamp.Clock {
+		return true
+	}
+	if t.dry && o.deadline > t.stamp.Now {
+		t.due = true
+		return true
+	}
+	return false
+}
+
+// edit returns a copy of a present key's object that this step may modify, or nil when the key is absent. A dry
+// transaction gets one to scribble on, with an empty collection.
 func (t *Txn) edit(key string) *object {
 	o := t.find(key)
-	if o == nil || (o.owner == t.ks.owner && !t.dry) {
+	if o == nil {
+		return nil
+	}
+	return t.own(o)
+}
+
+// own is edit for an object that find returned.
+func (t *Txn) own(o *object) *object {
+	switch {
+	case t.dry:
+		t.changed = true
+		return o.blank()
+	case o.owner == t.ks.owner:
 		return o
 	}
 	c := o.cloneFor(t.ks.owner)
-	t.replace(key, c)
+	t.replace(o.key, c)
 	return c
 }
 
-// create makes a key that is absent, with a new token, and returns its object for the step to fill.
-func (t *Txn) create(key string) *object {
-	o := &object{key: strings.Clone(key), token: t.grant(), owner: t.ks.owner}
-	t.replace(key, o)
+// create makes a key that is absent, with a new token, and returns its object, whose value is a string or coll.
+func (t *Txn) create(key, str string, coll collection) *object {
+	o := &object{coll: coll, token: t.grant(), owner: t.ks.owner}
+	o.key, o.str = cloned(key, str)
+	t.replace(o.key, o)
 	return o
 }
 
@@ -156,9 +194,19 @@ func (t *Txn) replace(key string, o *object) {
 	if t.dry {
 		return
 	}
-	old, _ := t.ks.dbs[t.db].Get(key)
-	t.journal = append(t.journal, change{t.db, key, old})
-	t.ks.install(t.db, key, o)
+	old := t.ks.dbs[t.db].install(key, o)
+	t.journal = append(t.journal, change{db: t.db, key: key, old: old})
+}
+
+// keepAll notes the present databases and scripts in the journal, for a step that is about to replace them as a
+// whole. It tells whether the step may go on: a dry one only takes note.
+func (t *Txn) keepAll() bool {
+	t.changed = true
+	if t.dry {
+		return false
+	}
+	t.journal = append(t.journal, change{all: &whole{t.ks.dbs, t.ks.scripts.clone()}})
+	return true
 }
 
 // setDeadline gives an object that this step owns another expiry: a store time in ms, 0 for never, with the
@@ -168,9 +216,10 @@ func (t *Txn) setDeadline(o *object, deadline, absolute int64) {
 	if t.dry {
 		return
 	}
-	t.ks.dequeue(t.db, o)
+	db := t.ks.dbs[t.db]
+	db.dequeue(o)
 	o.deadline, o.absolute = deadline, absolute
-	t.ks.enqueue(t.db, o)
+	db.enqueue(o)
 }
 
 // grant returns the next fencing token.
@@ -195,52 +244,25 @@ func (t *Txn) publish(e Event) {
 // (https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/).
 func (t *Txn) expire(key string) {
 	t.replace(key, nil)
-	t.publish(Event{Channel: "__keyevent@" + strconv.Itoa(t.db) + "__:expired", Payload: key})
+	t.publish(Event{Channel: expiredChannels[t.db], Payload: key})
 }
 
 // ExpireDue removes up to limit keys whose TTL is over at the stamp of the transaction.
 func (t *Txn) ExpireDue(limit int) {
 	for range limit {
-		first, ok := t.ks.due.Min()
+		db, first, ok := t.ks.nextDue()
 		if !ok || first.deadline > t.stamp.Now {
 			return
 		}
-		t.db = first.db
+		t.db = db
 		t.expire(first.key)
 	}
 }
 
-// NextDeadline is the store time in ms at which the next key is due, if any key has a TTL.
-func (ks *Keyspace) NextDeadline() (int64, bool) {
-	first, ok := ks.due.Min()
-	return first.deadline, ok
-}
-
-// install puts an object under a key, or removes the key, and keeps the expiry queue in step.
-func (ks *Keyspace) install(db int, key string, o *object) {
-	if old, ok := ks.dbs[db].Get(key); ok {
-		if o != nil && o.deadline == old.deadline {
-			ks.dbs[db].Set(o.key, o)
-			return
-		}
-		ks.dequeue(db, old)
+// expiredChannels are the names of the expiry events, by database.
+var expiredChannels = func() (names [Databases]string) {
+	for db := range names {
+		names[db] = "__keyevent@" + strconv.Itoa(db) + "__:expired"
 	}
-	if o == nil {
-		ks.dbs[db].Delete(key)
-		return
-	}
-	ks.dbs[db].Set(o.key, o)
-	ks.enqueue(db, o)
-}
-
-func (ks *Keyspace) enqueue(db int, o *object) {
-	if o.deadline != 0 {
-		ks.due.Set(dueKey{o.deadline, db, o.key})
-	}
-}
-
-func (ks *Keyspace) dequeue(db int, o *object) {
-	if o.deadline != 0 {
-		ks.due.Delete(dueKey{o.deadline, db, o.key})
-	}
-}
+	return names
+}()

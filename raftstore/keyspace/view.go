@@ -5,19 +5,16 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tidwall/btree"
-
 	"github.com/redfence/redfence/fencing"
 )
 
 // View is the state at one instant. Taking one costs the same for any number of keys; it may be written while the
 // keyspace goes on.
 type View struct {
-	dbs    [Databases]*btree.Map[string, *object]
-	bySHA  *btree.Map[string, string]
-	byEval []string
-	now    int64
-	last   fencing.Token
+	keys    [Databases]dict[*object]
+	scripts scripts
+	now     int64
+	last    fencing.Token
 }
 
 // ErrSnapshot is returned when a snapshot is damaged or of a format that this build does not know.
@@ -30,9 +27,9 @@ const (
 
 // View captures the present state.
 func (ks *Keyspace) View() *View {
-	v := &View{now: ks.now, last: ks.last, bySHA: ks.scripts.bySHA.Copy(), byEval: append([]string(nil), ks.scripts.byEval...)}
+	v := &View{now: ks.now, last: ks.last, scripts: ks.scripts.clone()}
 	for i, db := range ks.dbs {
-		v.dbs[i] = db.Copy()
+		v.keys[i] = db.keys.copy()
 	}
 	return v
 }
@@ -45,10 +42,10 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	e.uint(snapshotVersion)
 	e.int(v.now)
 	e.int(int64(v.last))
-	v.writeScripts(e)
-	for _, db := range v.dbs {
-		e.uint(uint64(db.Len()))
-		db.Scan(func(_ string, o *object) bool {
+	e.scripts(v.scripts)
+	for _, keys := range v.keys {
+		e.uint(uint64(keys.len()))
+		keys.each(func(_ string, o *object) bool {
 			e.object(o)
 			return e.err == nil
 		})
@@ -56,20 +53,20 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	return e.close()
 }
 
-func (v *View) writeScripts(e *encoder) {
-	byEval := make(map[string]bool, len(v.byEval))
-	e.uint(uint64(len(v.byEval)))
-	for _, sha := range v.byEval {
+func (e *encoder) scripts(s scripts) {
+	byEval := make(map[string]bool, len(s.byEval))
+	e.uint(uint64(len(s.byEval)))
+	for _, sha := range s.byEval {
 		byEval[sha] = true
-		text, _ := v.bySHA.Get(sha)
+		text, _ := s.bySHA.Get(sha)
 		e.str(text)
 	}
-	e.uint(uint64(v.bySHA.Len() - len(v.byEval)))
-	v.bySHA.Scan(func(sha, text string) bool {
+	e.uint(uint64(s.bySHA.Len() - len(s.byEval)))
+	s.bySHA.Scan(func(sha, text string) bool {
 		if !byEval[sha] {
 			e.str(text)
 		}
-		return true
+		return e.err == nil
 	})
 }
 
@@ -93,28 +90,35 @@ func (ks *Keyspace) read(d *decoder) {
 		d.fail(fmt.Errorf("version %d, this build knows %d", version, snapshotVersion))
 	}
 	ks.now, ks.last = d.int(), fencing.Token(d.int())
-	for n := d.uint(); n > 0 && d.err == nil; n-- {
-		text := d.str()
-		ks.scripts.bySHA.Set(SHA1(text), text)
-		ks.scripts.byEval = append(ks.scripts.byEval, SHA1(text))
-	}
-	for n := d.uint(); n > 0 && d.err == nil; n-- {
-		text := d.str()
-		ks.scripts.bySHA.Set(SHA1(text), text)
-	}
-	for db := range ks.dbs {
+	ks.scripts.byEval = d.scripts(ks.scripts)
+	d.scripts(ks.scripts)
+	for _, db := range ks.dbs {
 		for n := d.uint(); n > 0 && d.err == nil; n-- {
-			if o := d.object(); d.err == nil {
-				ks.install(db, o.key, o)
+			if o := d.object(); d.err == nil && db.install(o.key, o) != nil {
+				d.fail(fmt.Errorf("key %q comes twice", o.key))
 			}
 		}
 	}
 }
 
+// scripts reads texts into s and returns their SHA1s.
+func (d *decoder) scripts(s scripts) (shas []string) {
+	for n := d.uint(); n > 0 && d.err == nil; n-- {
+		text := d.str()
+		sha := SHA1(text)
+		if _, twice := s.bySHA.Set(sha, text); twice {
+			d.fail(fmt.Errorf("script %s comes twice", sha))
+		}
+		shas = append(shas, sha)
+	}
+	return shas
+}
+
 // Type marks of objects in a snapshot. They are part of the format: append only.
 const (
-	markString = 0
-	markHash   = 1
+	markString    = 0
+	markHash      = 1
+	markLargeHash = 2
 )
 
 // object writes one key.
@@ -128,7 +132,6 @@ func (e *encoder) object(o *object) {
 		e.uint(markString)
 		e.str(o.str)
 	case *hash:
-		e.uint(markHash)
 		e.hash(c)
 	default:
 		e.fail(fmt.Errorf("no snapshot form for a %s", o.typeName()))
@@ -136,6 +139,11 @@ func (e *encoder) object(o *object) {
 }
 
 func (e *encoder) hash(h *hash) {
+	if h.large != nil {
+		e.uint(markLargeHash)
+	} else {
+		e.uint(markHash)
+	}
 	e.uint(uint64(h.len()))
 	h.each(func(field, value string) bool {
 		e.str(field)
@@ -150,18 +158,25 @@ func (d *decoder) object() *object {
 	case markString:
 		o.str = d.str()
 	case markHash:
-		o.coll = d.hash()
+		o.coll = d.hash(&hash{})
+	case markLargeHash:
+		large := newDict[string]()
+		o.coll = d.hash(&hash{large: &large})
 	default:
 		d.fail(fmt.Errorf("unknown type mark %d", mark))
 	}
 	return o
 }
 
-func (d *decoder) hash() *hash {
-	h := &hash{}
+func (d *decoder) hash(h *hash) *hash {
 	for n := d.uint(); n > 0 && d.err == nil; n-- {
 		field := d.str()
-		h.set(field, d.str())
+		if value := d.str(); d.err == nil && !h.set(field, value) {
+			d.fail(fmt.Errorf("field %q comes twice", field))
+		}
+	}
+	if d.err == nil && h.empty() {
+		d.fail(errors.New("a hash without fields"))
 	}
 	return h
 }

@@ -1,0 +1,77 @@
+package keyspace
+
+import "github.com/tidwall/btree"
+
+// database is one of the numbered databases: its keys, and the queue of those that have a TTL. It is a pair of
+// pointers, so to exchange or empty a database costs the same for any number of keys.
+type database struct {
+	keys dict[*object]
+	due  *btree.BTreeG[dueKey]
+}
+
+func newDatabase() database {
+	return database{keys: newDict[*object](), due: btree.NewBTreeGOptions(dueBefore, btree.Options{NoLocks: true})}
+}
+
+// dueKey is an entry of the expiry queue.
+type dueKey struct {
+	deadline int64
+	key      string
+}
+
+func dueBefore(a, b dueKey) bool {
+	if a.deadline != b.deadline {
+		return a.deadline < b.deadline
+	}
+	return a.key < b.key
+}
+
+// install puts an object under a key, or removes the key when o is nil, and keeps the expiry queue in step. It
+// returns the object before.
+func (d database) install(key string, o *object) *object {
+	if o == nil {
+		old, _ := d.keys.del(key)
+		if old != nil {
+			d.dequeue(old)
+		}
+		return old
+	}
+	old, _ := d.keys.set(o.key, o)
+	if old != nil && old.deadline == o.deadline {
+		return old
+	}
+	if old != nil {
+		d.dequeue(old)
+	}
+	d.enqueue(o)
+	return old
+}
+
+func (d database) enqueue(o *object) {
+	if o.deadline != 0 {
+		d.due.Set(dueKey{o.deadline, o.key})
+	}
+}
+
+func (d database) dequeue(o *object) {
+	if o.deadline != 0 {
+		d.due.Delete(dueKey{o.deadline, o.key})
+	}
+}
+
+// nextDue returns the database with the key that is due first, and that key.
+func (ks *Keyspace) nextDue() (db int, first dueKey, ok bool) {
+	for i := range ks.dbs {
+		k, some := ks.dbs[i].due.Min()
+		if some && (!ok || k.deadline < first.deadline) {
+			db, first, ok = i, k, true
+		}
+	}
+	return db, first, ok
+}
+
+// NextDeadline is the store time in ms at which the next key is due, if any key has a TTL.
+func (ks *Keyspace) NextDeadline() (int64, bool) {
+	_, first, ok := ks.nextDue()
+	return first.deadline, ok
+}
