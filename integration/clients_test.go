@@ -124,9 +124,9 @@ func (p clientPrograms) testContentionIsNoticed(t *testing.T) {
 	counter := startResource(t)
 	run := execClient(java("Contend", "--addr", startServer(t), "--resource", counter.Addr(), "--key", "contend",
 		"--group", "jvm", "--lock", "none")...)
-	assert.Error(t, run.err, "the program does not notice users that meet inside")
 	assert.Contains(t, run.failures, "contend")
 	assert.NotEmpty(t, counter.Result().Violations)
+	require.Error(t, run.err, "the program does not notice users that meet inside")
 }
 
 // onRedis tells whether the programs are to judge a real redis-server, which shows that they ask for nothing else.
@@ -224,7 +224,9 @@ func (r clientRun) check(t *testing.T, cases []string) {
 			t.Log(details)
 		})
 	}
-	assert.NoError(t, r.err, "the program failed")
+	if r.err != nil {
+		t.Errorf("the program failed: %v", r.err)
+	}
 	assert.Len(t, cases, len(r.details)+len(r.failures), "cases that ran: %v %v", r.details, r.failures)
 	if t.Failed() && r.stderr != "" {
 		t.Logf("standard error of the program:\n%s", r.stderr)

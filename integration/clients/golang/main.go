@@ -44,7 +44,7 @@ func main() {
 			name := fmt.Sprintf("resp%d/%s", protocol, c.name)
 			passed = runCase(client, name, c) && passed
 		}
-		client.Close()
+		_ = client.Close()
 	}
 	if !passed {
 		os.Exit(1)

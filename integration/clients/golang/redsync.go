@@ -187,7 +187,7 @@ func unlock(ctx context.Context, lock *redsync.Mutex) error {
 }
 
 func valid(ctx context.Context, lock *redsync.Mutex, want bool) error {
-	//lint:ignore SA1019 Valid is deprecated, yet used by programs
+	//nolint:staticcheck // Valid is deprecated, yet programs use it
 	got, _ := lock.ValidContext(ctx) // a missing key is an error, redis.Nil, with false
 	return equal("valid", want, got)
 }

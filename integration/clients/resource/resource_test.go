@@ -23,9 +23,12 @@ func TestResource(t *testing.T) {
 	}{
 		"taking turns is fine": {
 			script: script{
-				{"a", "enter one/a", "ok 0"}, {"a", "leave 1", "ok left"},
-				{"b", "enter two/b", "ok 1"}, {"b", "leave 2", "ok left"},
-				{"b", "enter two/b", "ok 2"}, {"b", "leave 3", "ok left"},
+				{"a", "enter one/a", "ok 0"},
+				{"a", "leave 1", "ok left"},
+				{"b", "enter two/b", "ok 1"},
+				{"b", "leave 2", "ok left"},
+				{"b", "enter two/b", "ok 2"},
+				{"b", "leave 3", "ok left"},
 			},
 			counter: 3, handovers: 1,
 		},
@@ -39,7 +42,8 @@ func TestResource(t *testing.T) {
 		},
 		"a lost update is a violation": {
 			script: script{
-				{"a", "enter one/a", "ok 0"}, {"a", "leave 1", "ok left"},
+				{"a", "enter one/a", "ok 0"},
+				{"a", "leave 1", "ok left"},
 				{"b", "enter one/b", "ok 1"},
 				{"b", "leave 1", "violation one/b set the counter from 1 to 1"},
 				{"b", "leave 2", "ok left"},
