@@ -119,7 +119,7 @@ func Bind(line []string, db int) (*Request, error) {
 
 // Bind checks the arity of a line that Lookup found to be of this row and parses its options.
 func (s *Spec) Bind(line []string, db int) (*Request, error) {
-	if !s.accepts(len(line)) {
+	if !s.Accepts(len(line)) {
 		return nil, resp.WrongArity(s.Name)
 	}
 	r := &Request{Spec: s, Args: line, DB: db}
@@ -134,7 +134,8 @@ func (s *Spec) Bind(line []string, db int) (*Request, error) {
 	return r, nil
 }
 
-func (s *Spec) accepts(n int) bool {
+// Accepts tells whether a line of n words, the name included, has the right arity.
+func (s *Spec) Accepts(n int) bool {
 	if s.Arity < 0 {
 		return n >= -s.Arity
 	}

@@ -54,6 +54,7 @@ const (
 	ErrTryAgainBusy    Failure = "TRYAGAIN too many requests are waiting; nothing was executed"
 	ErrShuttingDown    Failure = "CLUSTERDOWN this node is shutting down; nothing was executed"
 	ErrUnknownOutcome  Failure = "ERR UNKNOWN outcome: the request was sent to the log and its answer was lost; it may have been executed"
+	ErrCallTooLarge    Failure = "ERR redfence: the request is larger than a log entry can be (48 MiB); nothing was executed; send less at once"
 	ErrToken           Failure = "ERR redfence: token must be an integer from 1 to 9007199254740991"
 	ErrFenceWithGet    Failure = "ERR redfence: SET does not take FENCE together with GET"
 	ErrReserved        Failure = "ERR redfence: keys that begin with __fence__: show tokens and can only be read with GET"
@@ -112,4 +113,9 @@ func UnknownOption(option string) Failure {
 // TooMany is the error for a bound that a client went over.
 func TooMany(what string, limit int) Failure {
 	return Failure("ERR redfence: more than " + strconv.Itoa(limit) + " " + what + "; raise the limit or send less")
+}
+
+// UnknownOutcome is the error of a request that was sent to the log and whose fate the cause leaves open.
+func UnknownOutcome(cause error) Failure {
+	return ErrUnknownOutcome + Failure(" ("+cause.Error()+")")
 }

@@ -1,0 +1,75 @@
+package raftstore
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/raftstore/script"
+)
+
+// LogStore names the library that keeps the log on disk.
+type LogStore string
+
+// The log stores. A data directory stays with the one it was made with.
+const (
+	WAL  LogStore = "wal"  // hashicorp/raft-wal: one fsync per entry
+	Bolt LogStore = "bolt" // raft-boltdb: two per entry
+)
+
+// Config says how a store runs. Start from DefaultConfig.
+type Config struct {
+	Dir      string // data directory; made when absent
+	NodeID   string // name of this node; kept in the data directory from the first start on
+	LogStore LogStore
+	Logger   *slog.Logger
+	Sink     Sink // takes publications
+
+	// MaxBatch is how many calls at most become one log entry.
+	MaxBatch int
+	// MaxQueue is how many calls at most wait for the log; further ones are refused.
+	MaxQueue int
+	// MaxWait is how long a call may wait for the log before it is refused, and how long one that was sent to the
+	// log may stay unanswered before its outcome is called unknown. Clients of locks give up after 3 s.
+	MaxWait time.Duration
+	// SnapshotEntries is how many log entries may follow a snapshot before the next is taken; SnapshotInterval is
+	// how often that is looked at, at random between once and twice that.
+	SnapshotEntries  uint64
+	SnapshotInterval time.Duration
+	// TrailingEntries is how many entries stay in the log behind a snapshot.
+	TrailingEntries uint64
+	// Scripts bounds what one script may use.
+	Scripts script.Limits
+
+	// Wall is the wall clock in µs since the Unix epoch. Only tests set it.
+	Wall func() int64
+}
+
+// DefaultConfig returns the configuration of a single node in dir.
+func DefaultConfig(dir string) Config {
+	return Config{
+		Dir:              dir,
+		NodeID:           "redfence",
+		LogStore:         WAL,
+		Logger:           slog.New(slog.DiscardHandler),
+		Sink:             noSink{},
+		MaxBatch:         1024,
+		MaxQueue:         1 << 16,
+		MaxWait:          2500 * time.Millisecond,
+		SnapshotEntries:  16384,
+		SnapshotInterval: 30 * time.Second,
+		TrailingEntries:  1024,
+		Scripts:          script.DefaultLimits(),
+		Wall:             wallMicros,
+	}
+}
+
+// Sink takes the publications that come out of the log, in log order. Message must not block; it returns the
+// number of local receivers.
+type Sink interface {
+	Message(m commands.Message) int
+}
+
+type noSink struct{}
+
+func (noSink) Message(commands.Message) int { return 0 }

@@ -1,0 +1,101 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/metadb"
+	"go.etcd.io/bbolt"
+)
+
+// keptSnapshots is how many snapshots stay on disk: the newest, and one in case it is damaged.
+const keptSnapshots = 2
+
+// disk is what a node keeps on disk for Raft.
+type disk struct {
+	log       raft.LogStore
+	stable    raft.StableStore
+	snapshots raft.SnapshotStore
+	closers   []io.Closer
+}
+
+// openDisk opens, or makes, the stores below dir. The stable store (term and vote) is always bolt; the log is in
+// the store of kind.
+func openDisk(dir string, kind LogStore, logger hclog.Logger) (_ *disk, err error) {
+	d := &disk{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o700); err != nil {
+		return d, err
+	}
+	stable, err := openBolt(filepath.Join(dir, "stable.db"))
+	if err != nil {
+		return d, err
+	}
+	d.stable, d.closers = stable, append(d.closers, stable)
+	if d.log, err = d.openLog(dir, kind, logger); err != nil {
+		return d, err
+	}
+	d.snapshots, err = raft.NewFileSnapshotStoreWithLogger(dir, keptSnapshots, logger)
+	if err != nil {
+		return d, fmt.Errorf("snapshot store: %w", err)
+	}
+	return d, nil
+}
+
+func (d *disk) openLog(dir string, kind LogStore, logger hclog.Logger) (raft.LogStore, error) {
+	switch kind {
+	case WAL:
+		return d.openWAL(filepath.Join(dir, "wal"), logger)
+	case Bolt:
+		b, err := openBolt(filepath.Join(dir, "log.db"))
+		if err != nil {
+			return nil, err
+		}
+		d.closers = append(d.closers, b)
+		return b, nil
+	default:
+		return nil, fmt.Errorf("unknown log store %q: use wal or bolt", kind)
+	}
+}
+
+// openWAL opens raft-wal with a meta store of our own making, since the library never closes the one that it makes:
+// the directory could not be opened again in the same process.
+func (d *disk) openWAL(dir string, logger hclog.Logger) (raft.LogStore, error) {
+	meta := &metadb.BoltMetaDB{}
+	w, err := wal.Open(dir, wal.WithLogger(logger), wal.WithMetaStore(meta))
+	d.closers = append(d.closers, meta)
+	if err != nil {
+		return nil, fmt.Errorf("log %s: %w", dir, err)
+	}
+	d.closers = append(d.closers, w)
+	return w, nil
+}
+
+func openBolt(path string) (*raftboltdb.BoltStore, error) {
+	s, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{NoFreelistSync: true}})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// close closes what was opened, the last first.
+func (d *disk) close() error {
+	var errs []error
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		errs = append(errs, d.closers[i].Close())
+	}
+	d.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,136 @@
+package raftstore
+
+import (
+	"strings"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/keyspace"
+	"github.com/redfence/redfence/raftstore/script"
+)
+
+// isScript tells whether a request runs a script, which is the machine's work and not the keyspace's.
+func isScript(s *commands.Spec) bool {
+	return s.Group == commands.Scripting && s.Keys.Num > 0
+}
+
+// checksText tells whether a request brings a text that must compile before the keyspace may remember it.
+func checksText(s *commands.Spec) bool { return s.Name == "script|load" }
+
+// eval runs EVAL, EVALSHA and their read-only forms (https://redis.io/docs/latest/commands/eval/). A script is one
+// step of the transaction: over its budget, all that it did is taken back; after an ordinary error its earlier
+// writes stay, as in Redis.
+func (m *machine) eval(t *keyspace.Txn, r *commands.Request) resp.Value {
+	opts, _ := r.Opts.(args.EvalOptions)
+	sha, text, err := m.scriptOf(t, r)
+	if err != nil {
+		return resp.ReplyFor(err)
+	}
+	if t.Undecided() {
+		return resp.Value{} // a new script: only the log may remember it
+	}
+	mark := t.Mark()
+	v, out := m.engine.Run(script.Invocation{
+		SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv,
+		Caller: &caller{t: t, db: r.DB, readOnly: r.Spec.Flags.Has(commands.ReadOnly)},
+	})
+	if out == script.OverBudget {
+		t.Rollback(mark)
+	}
+	return v
+}
+
+// scriptOf returns the script of a request. The text of an EVAL is remembered for EVALSHA.
+func (m *machine) scriptOf(t *keyspace.Txn, r *commands.Request) (sha, text string, err error) {
+	if strings.HasPrefix(r.Spec.Name, "evalsha") {
+		sha = strings.ToLower(r.Args[1])
+		text, ok := t.Script(sha)
+		if !ok {
+			return "", "", resp.ErrNoScript
+		}
+		return sha, text, nil
+	}
+	text = r.Args[1]
+	sha = script.SHA1Hex(text)
+	if _, known := t.Script(sha); known {
+		return sha, text, nil
+	}
+	if err := m.engine.Check(text); err != nil {
+		return "", "", err
+	}
+	t.Remember(sha, text)
+	return sha, text, nil
+}
+
+// caller runs the commands of one script.
+type caller struct {
+	t        *keyspace.Txn
+	db       int
+	readOnly bool
+}
+
+// Call implements script.Caller. It asks the script to stop when only the log can tell what comes next.
+func (c *caller) Call(line []string) (resp.Value, bool) {
+	v := c.run(line)
+	return v, c.t.Undecided()
+}
+
+func (c *caller) run(line []string) resp.Value {
+	spec, err := commands.Lookup(line)
+	switch {
+	case err != nil:
+		return resp.ErrScriptUnknown.Value()
+	case spec.Flags.Has(commands.NoScript):
+		return resp.ErrScriptForbidden.Value()
+	case c.readOnly && spec.Flags.Has(commands.Write):
+		return resp.ErrScriptReadOnly.Value()
+	}
+	r, err := spec.Bind(line, c.db)
+	if err != nil {
+		return c.refusal(spec, len(line), err)
+	}
+	if spec.Raft == commands.Local {
+		return c.local(r)
+	}
+	return c.t.Exec(r)
+}
+
+func (c *caller) refusal(spec *commands.Spec, n int, err error) resp.Value {
+	if !spec.Accepts(n) {
+		return resp.ErrScriptArity.Value()
+	}
+	return resp.ReplyFor(err)
+}
+
+// local answers the few commands of the session layer that make sense inside a script.
+func (c *caller) local(r *commands.Request) resp.Value {
+	switch r.Spec.Name {
+	case "select":
+		return c.selectDB(r.Args[1])
+	case "time":
+		return commands.TimeReply(c.t.Stamp().Wall)
+	case "ping":
+		if len(r.Args) > 1 {
+			return resp.Str(r.Args[1])
+		}
+		return resp.Status("PONG")
+	case "echo":
+		return resp.Str(r.Args[1])
+	}
+	return resp.ErrScriptForbidden.Value()
+}
+
+// selectDB changes the database for the rest of the script only.
+func (c *caller) selectDB(arg string) resp.Value {
+	n, err := args.Int(arg)
+	if err != nil {
+		return resp.ReplyFor(err)
+	}
+	if n < 0 || n >= keyspace.Databases {
+		return resp.ErrDBIndex.Value()
+	}
+	c.db = int(n)
+	c.t.Select(c.db)
+	return resp.OK()
+}

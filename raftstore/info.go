@@ -1,0 +1,66 @@
+package raftstore
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redfence/redfence/commands"
+)
+
+// Counters count what the store has done since it was opened.
+type Counters struct {
+	Entries atomic.Int64 // log entries applied
+	Calls   atomic.Int64 // calls in them
+	Tried   atomic.Int64 // calls that were answered without the log
+}
+
+// Stats is the state of the store at one moment.
+type Stats struct {
+	State        string // leader, follower or candidate
+	Leader       string
+	Term         uint64
+	CommitIndex  uint64
+	AppliedIndex uint64
+	Entries      int64 // log entries applied since the start
+	Calls        int64 // calls in those entries
+	Tried        int64 // calls answered without the log
+	Keys         int
+	StoreTime    int64 // ms
+}
+
+// Stats returns the present state.
+func (s *Store) Stats() Stats {
+	leader, _ := s.raft.LeaderWithID()
+	s.machine.mu.Lock()
+	keys, now := s.machine.ks.Len(), s.machine.ks.Now()
+	s.machine.mu.Unlock()
+	return Stats{
+		State: strings.ToLower(s.raft.State().String()), Leader: string(leader), Term: s.raft.CurrentTerm(),
+		CommitIndex: s.raft.CommitIndex(), AppliedIndex: s.raft.AppliedIndex(),
+		Entries: s.stats.Entries.Load(), Calls: s.stats.Calls.Load(), Tried: s.stats.Tried.Load(),
+		Keys: keys, StoreTime: now,
+	}
+}
+
+// Info returns the sections of INFO that tell of the store.
+func (s *Store) Info() []commands.InfoSection {
+	st := s.Stats()
+	return []commands.InfoSection{{Name: "Raft", Lines: []string{
+		"raft_state:" + st.State,
+		"raft_leader:" + st.Leader,
+		fmt.Sprintf("raft_term:%d", st.Term),
+		fmt.Sprintf("raft_commit_index:%d", st.CommitIndex),
+		fmt.Sprintf("raft_applied_index:%d", st.AppliedIndex),
+		fmt.Sprintf("raft_store_time_ms:%d", st.StoreTime),
+		fmt.Sprintf("raft_entries:%d", st.Entries),
+		fmt.Sprintf("raft_calls:%d", st.Calls),
+		fmt.Sprintf("raft_answered_without_log:%d", st.Tried),
+	}}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
+}
+
+func (s *Store) keyspaceLines() []string {
+	s.machine.mu.Lock()
+	defer s.machine.mu.Unlock()
+	return s.machine.ks.InfoLines()
+}

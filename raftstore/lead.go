@@ -1,0 +1,70 @@
+package raftstore
+
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// leadership is one term in which this node leads, from the moment on when it has applied all entries of earlier
+// terms. It is the clock of the store: store time goes on from where the log left it, with the monotonic clock. So
+// it never runs faster than real time, never goes back, and no step of the wall clock moves it.
+type leadership struct {
+	term   uint64
+	anchor int64     // store time in ms at the moment start
+	start  time.Time // with its monotonic reading
+}
+
+// now is the store time in ms.
+func (l *leadership) now() int64 { return l.anchor + time.Since(l.start).Milliseconds() }
+
+// follow watches for changes of leadership.
+func (s *Store) follow() {
+	defer s.done.Done()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case leader := <-s.raft.LeaderCh():
+			s.lead.Store(nil)
+			if leader {
+				s.takeOver()
+			}
+		}
+	}
+}
+
+// takeOver waits until all entries of earlier terms are applied. Only then is the store time known, so only then
+// may this node stamp entries or judge a TTL.
+func (s *Store) takeOver() {
+	term := s.raft.CurrentTerm()
+	if err := s.raft.Barrier(0).Error(); err != nil {
+		s.cfg.Logger.Warn("lost the leadership before it began", "term", term, "error", err)
+		return
+	}
+	s.lead.Store(&leadership{term: term, anchor: s.machine.now(), start: time.Now()})
+	s.onceLed.Do(func() { close(s.led) })
+	s.cfg.Logger.Info("leading", "term", term, "applied", s.raft.AppliedIndex())
+	s.wakeExpirer()
+}
+
+// soleVoter tells whether this node is the only one with a vote. Then no other node can lead, so what it has
+// applied is what there is, and a read needs no round to the others (Raft dissertation, section 6.4).
+func (s *Store) soleVoter() bool {
+	voters := 0
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		if server.Suffrage == raft.Voter {
+			voters++
+		}
+	}
+	return voters == 1 && s.raft.State() == raft.Leader
+}
+
+func (s *Store) noLeader() resp.Failure {
+	if s.raft.State() == raft.Leader {
+		return resp.ErrTryAgainLeader
+	}
+	return resp.ErrNoLeader
+}

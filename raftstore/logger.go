@@ -1,0 +1,30 @@
+package raftstore
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// raftLogger lets the Raft library write to our logger.
+func raftLogger(logger *slog.Logger) hclog.Logger {
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Debug})
+	l.RegisterSink(slogSink{logger})
+	return l
+}
+
+type slogSink struct{ logger *slog.Logger }
+
+// Accept implements hclog.SinkAdapter.
+func (s slogSink) Accept(name string, level hclog.Level, msg string, args ...any) {
+	to := slog.LevelDebug
+	switch {
+	case level >= hclog.Error:
+		to = slog.LevelError
+	case level == hclog.Warn:
+		to = slog.LevelWarn
+	}
+	s.logger.Log(context.Background(), to, msg, append(args, "source", name)...)
+}

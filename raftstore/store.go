@@ -1,0 +1,148 @@
+// Package raftstore keeps locks in a replicated log: every change is committed by Raft and synced to disk before it
+// is answered. See DESIGN.md for the path of a request and for what the store guarantees.
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofrs/flock"
+	"github.com/hashicorp/raft"
+)
+
+// Store is one node of the replicated store. All its methods may be called from any goroutine.
+type Store struct {
+	cfg     Config
+	id      identity
+	lock    *flock.Flock
+	disk    *disk
+	raft    *raft.Raft
+	machine *machine
+
+	lead   atomic.Pointer[leadership] // nil while this node may not answer
+	led    chan struct{}              // closed when this node leads for the first time
+	queue  *queue
+	slots  chan struct{} // one token per entry in flight
+	flying chan batch    // entries in flight, in order
+
+	armed   atomic.Int64  // store time that the expirer waits for
+	rearm   chan struct{} // wakes the expirer
+	ticking atomic.Bool   // an empty entry is on its way
+
+	stats   Counters
+	closing chan struct{}
+	once    sync.Once
+	onceLed sync.Once
+	done    sync.WaitGroup
+}
+
+// Open opens the store in cfg.Dir, or makes one. The store serves once Ready returns nil.
+func Open(cfg Config) (_ *Store, err error) {
+	s := &Store{cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
+		slots: make(chan struct{}, inFlight), flying: make(chan batch, inFlight),
+		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{})}
+	s.armed.Store(math.MaxInt64)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if s.lock, err = lockDir(cfg.Dir); err != nil {
+		return nil, err
+	}
+	if s.id, err = loadIdentity(cfg); err != nil {
+		return nil, err
+	}
+	logger := raftLogger(cfg.Logger)
+	if s.disk, err = openDisk(cfg.Dir, cfg.LogStore, logger); err != nil {
+		return nil, err
+	}
+	if err = s.startRaft(s.raftConfig(logger)); err != nil {
+		return nil, err
+	}
+	s.done.Add(4)
+	go s.follow()
+	go s.propose()
+	go s.complete()
+	go s.expire()
+	return s, nil
+}
+
+// startRaft starts the library, and makes a cluster of this one node in a new data directory.
+func (s *Store) startRaft(conf *raft.Config) error {
+	addr, transport := raft.NewInmemTransport(raft.ServerAddress(conf.LocalID))
+	known, err := raft.HasExistingState(s.disk.log, s.disk.stable, s.disk.snapshots)
+	if err != nil {
+		return fmt.Errorf("reading the log: %w", err)
+	}
+	if !known {
+		alone := raft.Configuration{Servers: []raft.Server{{ID: conf.LocalID, Address: addr}}}
+		err := raft.BootstrapCluster(conf, s.disk.log, s.disk.stable, s.disk.snapshots, transport, alone)
+		if err != nil {
+			return fmt.Errorf("making a new cluster: %w", err)
+		}
+	}
+	s.raft, err = raft.NewRaft(conf, fsm{s}, s.disk.log, s.disk.stable, s.disk.snapshots, transport)
+	if err != nil {
+		return fmt.Errorf("starting raft: %w", err)
+	}
+	return nil
+}
+
+// Ready is nil when calls can be served now.
+func (s *Store) Ready(context.Context) error {
+	if s.lead.Load() == nil {
+		return s.noLeader()
+	}
+	return nil
+}
+
+// Wait returns when calls can be served for the first time, or when ctx ends.
+func (s *Store) Wait(ctx context.Context) error {
+	select {
+	case <-s.led:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the store is not ready: %w", context.Cause(ctx))
+	}
+}
+
+// Now is the wall clock in µs since the Unix epoch.
+func (s *Store) Now() int64 { return s.cfg.Wall() }
+
+// Close stops the store. Entries that are in flight are still answered; calls that wait are refused.
+func (s *Store) Close() error {
+	var err error
+	s.once.Do(func() {
+		close(s.closing)
+		s.done.Wait()
+		s.lead.Store(nil)
+		err = errors.Join(s.raft.Shutdown().Error(), s.release())
+	})
+	return err
+}
+
+// release gives back what Open took.
+func (s *Store) release() error {
+	var errs []error
+	if s.disk != nil {
+		errs = append(errs, s.disk.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// applied takes note of an entry of n calls that the state machine has run.
+func (s *Store) applied(n int) {
+	s.stats.Entries.Add(1)
+	s.stats.Calls.Add(int64(n))
+	if next, ok := s.machine.nextDeadline(); ok && next < s.armed.Load() {
+		s.wakeExpirer()
+	}
+}

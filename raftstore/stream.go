@@ -1,0 +1,59 @@
+package raftstore
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// Stream carries the calls of one session. Submit is called by one goroutine at a time.
+type Stream struct {
+	store   *Store
+	pending atomic.Int64 // calls that wait for the log
+}
+
+// Open starts the stream of a session.
+func (s *Store) Open() *Stream { return &Stream{store: s} }
+
+// Close ends the stream. Calls that wait for the log still run: their client is gone, but it may have meant them.
+func (*Stream) Close() {}
+
+// Submit runs a call, or puts it into the queue for the log. A call that may change nothing is first tried without
+// the log; but one behind an unanswered call of the same session goes through the log as well, so that it sees what
+// that one did.
+func (st *Stream) Submit(c *commands.Call) {
+	s := st.store
+	lead := s.lead.Load()
+	if lead == nil {
+		c.Done(commands.Result{Reply: s.noLeader().Value()})
+		return
+	}
+	if st.pending.Load() == 0 && mayChangeNothing(c) && s.soleVoter() {
+		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall()); ok {
+			s.stats.Tried.Add(1)
+			c.Done(commands.Result{Reply: v})
+			return
+		}
+	}
+	st.enqueue(c)
+}
+
+func (st *Stream) enqueue(c *commands.Call) {
+	st.pending.Add(1)
+	w := waiting{call: c, stream: st, since: time.Now()}
+	if err := st.store.queue.push(w); err != nil {
+		w.finish(commands.Result{Reply: resp.ReplyFor(err)})
+	}
+}
+
+// mayChangeNothing tells whether a call is worth a try without the log.
+func mayChangeNothing(c *commands.Call) bool {
+	for _, r := range c.Requests {
+		if r.Spec.Raft == commands.Change && !r.Spec.Flags.Has(commands.Conditional) {
+			return false
+		}
+	}
+	return true
+}
