@@ -11,17 +11,21 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// block is how many bytes of a snapshot are gathered before they are written, and how many are read at once. It also
+// bounds what is allocated before the bytes have been seen, so that a damaged length costs no memory.
+const block = 1 << 16
+
 // encoder writes the primitive parts of a snapshot: varints and strings with their length in front, and at the end
 // the CRC-32C of all of it. The first error sticks.
 type encoder struct {
-	w       *bufio.Writer
+	w       io.Writer
+	pending []byte
 	sum     uint32
 	n       int64
 	err     error
-	scratch [binary.MaxVarintLen64]byte
 }
 
-func newEncoder(w io.Writer) *encoder { return &encoder{w: bufio.NewWriterSize(w, 1<<16)} }
+func newEncoder(w io.Writer) *encoder { return &encoder{w: w, pending: make([]byte, 0, 2*block)} }
 
 func (e *encoder) fail(err error) {
 	if e.err == nil {
@@ -29,16 +33,29 @@ func (e *encoder) fail(err error) {
 	}
 }
 
-func (e *encoder) write(p []byte) {
-	n, err := e.w.Write(p)
+// flush writes what is pending when that is at least least bytes.
+func (e *encoder) flush(least int) {
+	if len(e.pending) < least || e.err != nil {
+		return
+	}
+	e.sum = crc32.Update(e.sum, castagnoli, e.pending)
+	n, err := e.w.Write(e.pending)
 	e.n += int64(n)
-	e.sum = crc32.Update(e.sum, castagnoli, p)
 	e.fail(err)
+	e.pending = e.pending[:0]
 }
 
-func (e *encoder) uint(u uint64) { e.write(binary.AppendUvarint(e.scratch[:0], u)) }
-func (e *encoder) int(i int64)   { e.write(binary.AppendVarint(e.scratch[:0], i)) }
-func (e *encoder) raw(s string)  { e.write([]byte(s)) }
+func (e *encoder) uint(u uint64) { e.pending = binary.AppendUvarint(e.pending, u) }
+func (e *encoder) int(i int64)   { e.pending = binary.AppendVarint(e.pending, i) }
+
+func (e *encoder) raw(s string) {
+	for len(s) > 0 && e.err == nil {
+		n := min(len(s), block)
+		e.pending = append(e.pending, s[:n]...)
+		s = s[n:]
+		e.flush(block)
+	}
+}
 
 func (e *encoder) str(s string) {
 	e.uint(uint64(len(s)))
@@ -47,8 +64,9 @@ func (e *encoder) str(s string) {
 
 // close writes the checksum and returns the number of bytes written.
 func (e *encoder) close() (int64, error) {
-	e.write(binary.BigEndian.AppendUint32(e.scratch[:0], e.sum))
-	e.fail(e.w.Flush())
+	e.flush(0)
+	e.pending = binary.BigEndian.AppendUint32(e.pending, e.sum)
+	e.flush(0)
 	return e.n, e.err
 }
 
@@ -59,7 +77,7 @@ type decoder struct {
 	err error
 }
 
-func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, 1<<16)} }
+func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, block)} }
 
 func (d *decoder) fail(err error) {
 	if d.err == nil {
@@ -67,54 +85,80 @@ func (d *decoder) fail(err error) {
 	}
 }
 
-// ReadByte implements io.ByteReader for the varints.
-func (d *decoder) ReadByte() (byte, error) {
-	b, err := d.r.ReadByte()
-	if err == nil {
-		d.sum = crc32.Update(d.sum, castagnoli, []byte{b})
+// peek returns the next n bytes, or fewer at the end of the input. They stay until skip.
+func (d *decoder) peek(n int) []byte {
+	if d.err != nil {
+		return nil
 	}
-	return b, err
+	p, err := d.r.Peek(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		d.fail(err)
+	}
+	return p
+}
+
+// skip goes past bytes that peek returned.
+func (d *decoder) skip(p []byte) {
+	d.sum = crc32.Update(d.sum, castagnoli, p)
+	_, err := d.r.Discard(len(p))
+	if err != nil {
+		d.fail(err)
+	}
 }
 
 func (d *decoder) uint() uint64 {
-	if d.err != nil {
+	p := d.peek(binary.MaxVarintLen64)
+	u, n := binary.Uvarint(p)
+	if n <= 0 {
+		d.fail(errNumber)
 		return 0
 	}
-	u, err := binary.ReadUvarint(d)
-	d.fail(err)
+	d.skip(p[:n])
 	return u
 }
 
 func (d *decoder) int() int64 {
-	if d.err != nil {
+	p := d.peek(binary.MaxVarintLen64)
+	i, n := binary.Varint(p)
+	if n <= 0 {
+		d.fail(errNumber)
 		return 0
 	}
-	i, err := binary.ReadVarint(d)
-	d.fail(err)
+	d.skip(p[:n])
 	return i
 }
 
-func (d *decoder) str() string { return string(d.take(d.uint())) }
+var errNumber = errors.New("a number is cut off or too long")
 
-// chunk bounds what is allocated before the bytes have been seen, so that a damaged length costs no memory.
-const chunk = 1 << 20
+func (d *decoder) str() string { return d.take(d.uint()) }
 
-func (d *decoder) take(n uint64) []byte {
-	var p []byte
+func (d *decoder) take(n uint64) string {
+	if n <= block {
+		return d.piece(int(n))
+	}
+	var long []byte
 	for n > 0 && d.err == nil {
-		step := min(n, chunk)
-		at := len(p)
-		p = append(p, make([]byte, step)...)
-		_, err := io.ReadFull(d.r, p[at:])
-		d.fail(err)
+		step := min(n, block)
+		long = append(long, d.piece(int(step))...)
 		n -= step
 	}
-	d.sum = crc32.Update(d.sum, castagnoli, p)
-	return p
+	return string(long)
+}
+
+// piece reads up to a block.
+func (d *decoder) piece(n int) string {
+	p := d.peek(n)
+	if len(p) < n {
+		d.fail(io.ErrUnexpectedEOF)
+		return ""
+	}
+	s := string(p)
+	d.skip(p)
+	return s
 }
 
 func (d *decoder) expect(magic string) {
-	if got := string(d.take(uint64(len(magic)))); d.err == nil && got != magic {
+	if got := d.take(uint64(len(magic))); d.err == nil && got != magic {
 		d.fail(fmt.Errorf("it begins with %q", got))
 	}
 }
@@ -126,11 +170,11 @@ func (d *decoder) close() error {
 	if d.err != nil {
 		return d.err
 	}
-	if binary.BigEndian.Uint32(got) != want {
+	if binary.BigEndian.Uint32([]byte(got)) != want {
 		return errors.New("checksum differs")
 	}
-	if _, err := d.r.ReadByte(); !errors.Is(err, io.EOF) {
+	if len(d.peek(1)) > 0 {
 		return errors.New("bytes behind the checksum")
 	}
-	return nil
+	return d.err
 }

@@ -1,6 +1,10 @@
 package keyspace
 
-import "github.com/tidwall/btree"
+import (
+	"cmp"
+
+	"github.com/tidwall/btree"
+)
 
 // database is one of the numbered databases: its keys, and the queue of those that have a TTL. It is a pair of
 // pointers, so to exchange or empty a database costs the same for any number of keys.
@@ -24,6 +28,13 @@ func dueBefore(a, b dueKey) bool {
 		return a.deadline < b.deadline
 	}
 	return a.key < b.key
+}
+
+func dueOrder(a, b dueKey) int {
+	if a.deadline != b.deadline {
+		return cmp.Compare(a.deadline, b.deadline)
+	}
+	return cmp.Compare(a.key, b.key)
 }
 
 // install puts an object under a key, or removes the key when o is nil, and keeps the expiry queue in step. It

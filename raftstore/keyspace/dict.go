@@ -50,6 +50,12 @@ func (d dict[V]) set(name string, value V) (V, bool) {
 	return old.value, had
 }
 
+// load is set, faster when the names come in order.
+func (d dict[V]) load(name string, value V) (V, bool) {
+	old, had := d.tree.Load(entry[V]{hashOf(name), name, value})
+	return old.value, had
+}
+
 // del removes a name and returns the value that it had.
 func (d dict[V]) del(name string) (V, bool) {
 	old, had := d.tree.Delete(entry[V]{hash: hashOf(name), name: name})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/redfence/redfence/fencing"
 )
@@ -47,6 +48,7 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 		e.uint(uint64(keys.len()))
 		keys.each(func(_ string, o *object) bool {
 			e.object(o)
+			e.flush(block)
 			return e.err == nil
 		})
 	}
@@ -93,11 +95,28 @@ func (ks *Keyspace) read(d *decoder) {
 	ks.scripts.byEval = d.scripts(ks.scripts)
 	d.scripts(ks.scripts)
 	for _, db := range ks.dbs {
-		for n := d.uint(); n > 0 && d.err == nil; n-- {
-			if o := d.object(); d.err == nil && db.install(o.key, o) != nil {
-				d.fail(fmt.Errorf("key %q comes twice", o.key))
-			}
+		db.read(d)
+	}
+}
+
+// read reads the keys of a database, which is empty. Both trees are filled in their order, which is faster.
+func (db database) read(d *decoder) {
+	var due []dueKey
+	for n := d.uint(); n > 0 && d.err == nil; n-- {
+		o := d.object()
+		if d.err != nil {
+			return
 		}
+		if _, twice := db.keys.load(o.key, o); twice {
+			d.fail(fmt.Errorf("key %q comes twice", o.key))
+		}
+		if o.deadline != 0 {
+			due = append(due, dueKey{o.deadline, o.key})
+		}
+	}
+	slices.SortFunc(due, dueOrder)
+	for _, k := range due {
+		db.due.Load(k)
 	}
 }
 
