@@ -57,7 +57,7 @@ func (m *machine) scriptOf(t *keyspace.Txn, r *commands.Request) (sha, text stri
 		return sha, text, nil
 	}
 	if err := m.engine.Check(text); err != nil {
-		return "", "", err
+		return "", "", resp.Failure(err.Error())
 	}
 	t.Remember(sha, text)
 	return sha, text, nil

@@ -23,7 +23,7 @@ type machine struct {
 }
 
 func newMachine(limits script.Limits) *machine {
-	return &machine{ks: keyspace.New(), engine: script.New(limits)}
+	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion)}
 }
 
 // outcome is what applying one call gave: its replies, and for each event that was published the request that did.
@@ -83,7 +83,7 @@ func (m *machine) exec(t *keyspace.Txn, r *commands.Request) resp.Value {
 	}
 	if checksText(r.Spec) {
 		if err := m.engine.Check(r.Args[2]); err != nil {
-			return resp.ReplyFor(err)
+			return resp.Err(err.Error())
 		}
 	}
 	return t.Exec(r)

@@ -70,7 +70,7 @@ func (ks *Keyspace) Try(clock, wall int64) *Txn {
 
 // Undecided tells whether a dry transaction met something that only the log can decide: a change, or a key that is
 // due.
-func (t *Txn) Undecided() bool { return t.changed || t.due }
+func (t *Txn) Undecided() bool { return t.dry && (t.changed || t.due) }
 
 // Events returns the publications made so far, in order. The slice is valid until the transaction goes on.
 func (t *Txn) Events() []Event { return t.events }
