@@ -50,7 +50,7 @@ func clientRows() *Spec {
 			Summary: "Names the client library and its version."},
 		&Spec{Name: "setname", Arity: 3, Flags: session, Parse: parse(args.ClientSetName), Since: "2.6.9",
 			Summary: "Names the connection."},
-		&Spec{Name: "tracking", Arity: -3, Flags: session, Since: "6.0.0",
+		&Spec{Name: "tracking", Arity: -3, Flags: session, Parse: parse(args.OnOff), Since: "6.0.0",
 			Summary: "Refused: replies must not be cached by clients."},
 		&Spec{Name: "unpause", Arity: 2, Flags: Admin | session, Since: "6.2.0",
 			Summary: "Does nothing: clients are never paused."},

@@ -1,5 +1,7 @@
 package commands
 
+import "github.com/redfence/redfence/commands/args"
+
 // pubsubRows are the rows of redis.io's group "pubsub".
 func pubsubRows() []*Spec {
 	subscribing := PubSub | session | Subscribed
@@ -29,12 +31,13 @@ func pubsubRows() []*Spec {
 func introspectionRows() *Spec {
 	flags := PubSub | Loading | Stale
 	return container("pubsub", PubSubs, "A container for Pub/Sub commands.",
-		&Spec{Name: "channels", Arity: -2, Flags: flags, Since: "2.8.0", Summary: "Returns the channels with subscribers."},
+		&Spec{Name: "channels", Arity: -2, Flags: flags, Parse: parse(args.PubSubChannels), Since: "2.8.0",
+			Summary: "Returns the channels with subscribers."},
 		&Spec{Name: "numpat", Arity: 2, Flags: flags, Since: "2.8.0",
 			Summary: "Returns the number of patterns that are subscribed to."},
 		&Spec{Name: "numsub", Arity: -2, Flags: flags, Since: "2.8.0",
 			Summary: "Returns the numbers of subscribers of channels."},
-		&Spec{Name: "shardchannels", Arity: -2, Flags: flags, Since: "7.0.0",
+		&Spec{Name: "shardchannels", Arity: -2, Flags: flags, Parse: parse(args.PubSubChannels), Since: "7.0.0",
 			Summary: "Returns the shard channels with subscribers."},
 		&Spec{Name: "shardnumsub", Arity: -2, Flags: flags, Since: "7.0.0",
 			Summary: "Returns the numbers of subscribers of shard channels."},

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
 )
@@ -202,4 +201,3 @@ func array(words ...string) string {
 
 var _ Backend = (*fakeBackend)(nil)
 var _ Sink = (*hub.Hub)(nil)
-var _ = commands.Local

@@ -38,7 +38,7 @@ func localHandlers() map[string]handler {
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
 		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
 		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
-		"client|tracking": refusing(resp.ErrNoTracking), "client|unpause": accepted,
+		"client|tracking": now(clientTracking), "client|unpause": accepted,
 
 		"asking": accepted, "readonly": accepted, "readwrite": accepted,
 

@@ -41,6 +41,14 @@ func clientSetInfo(s *session, r *commands.Request) resp.Value {
 	return resp.OK()
 }
 
+// clientTracking refuses to track keys. Clients that get an error do without a cache.
+func clientTracking(_ *session, r *commands.Request) resp.Value {
+	if on := r.Opts.(bool); on {
+		return resp.ErrNoTracking.Value()
+	}
+	return resp.OK()
+}
+
 // clientReply answers CLIENT REPLY, unless that is what it turns off.
 func clientReply(s *session, r *commands.Request) resp.Value {
 	switch mode := r.Opts.(args.ReplyMode); mode {

@@ -27,7 +27,7 @@ func commandInfo(_ *session, r *commands.Request) resp.Value {
 		if spec := find(name); spec != nil {
 			infos = append(infos, describe(spec))
 		} else {
-			infos = append(infos, resp.Value{Kind: resp.NullArray})
+			infos = append(infos, resp.Value{})
 		}
 	}
 	return resp.Arr(infos...)

@@ -30,14 +30,22 @@ func waitAOF(_ *session, r *commands.Request) resp.Value {
 	return resp.Arr(resp.Int(d.Local), resp.Int(d.Replicas))
 }
 
-// configGet answers CONFIG GET with those of the settings that clients look for.
+// configGet answers CONFIG GET with those of the settings that clients look for. As in Redis, a name that was asked
+// for in full is answered in the spelling of the question.
 func configGet(s *session, r *commands.Request) resp.Value {
 	var pairs []resp.Value
 	for _, setting := range s.srv.settings() {
-		matches := func(pattern string) bool { return glob.Match(strings.ToLower(pattern), setting.name) }
-		if slices.ContainsFunc(r.Args[2:], matches) {
-			pairs = append(pairs, resp.Str(setting.name), resp.Str(setting.value))
+		asked := slices.IndexFunc(r.Args[2:], func(pattern string) bool {
+			return glob.Match(strings.ToLower(pattern), setting.name)
+		})
+		if asked < 0 {
+			continue
 		}
+		name := setting.name
+		if pattern := r.Args[2+asked]; strings.EqualFold(pattern, name) {
+			name = pattern
+		}
+		pairs = append(pairs, resp.Str(name), resp.Str(setting.value))
 	}
 	return resp.MapOf(pairs...)
 }

@@ -186,6 +186,13 @@ func (o *outbox) full() bool {
 	return o.unanswered >= o.depth || o.asked > o.heap || o.waiting > o.limit/2
 }
 
+// owes tells whether commands are unanswered.
+func (o *outbox) owes() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.phase == phaseOpen && o.queue.len() > 0
+}
+
 // acquire makes the reader the owner, unless the writer is at work or about to be.
 func (o *outbox) acquire() {
 	o.mu.Lock()

@@ -168,8 +168,7 @@ func (s *session) handshake() error {
 // read waits for bytes from the client. Before that, what can be written is.
 func (s *session) read() error {
 	s.out.release()
-	s.limitIdle()
-	n, err := s.conn.Read(s.in.room())
+	n, err := s.receive()
 	s.out.acquire()
 	s.in.grown(n)
 	s.readAt = time.Now()
@@ -181,7 +180,19 @@ func (s *session) read() error {
 	return err
 }
 
-// limitIdle sets the idle time-out. A drain that came in between must not be forgotten.
+// receive reads, and goes on past the idle time-out while the client waits for an answer.
+func (s *session) receive() (int, error) {
+	for {
+		s.limitIdle()
+		n, err := s.conn.Read(s.in.room())
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || s.srv.draining.Load() || !s.out.owes() {
+			return n, err
+		}
+	}
+}
+
+// limitIdle sets the idle time-out, from which subscribers are exempt. A drain that came in between must not be
+// forgotten.
 func (s *session) limitIdle() {
 	if s.srv.cfg.IdleTimeout == 0 {
 		return

@@ -117,11 +117,7 @@ func (s *session) showTopics() {
 
 func pubsubNames(k hub.Kind) handler {
 	return afterwards(func(s *session, r *commands.Request) resp.Value {
-		pattern := ""
-		if len(r.Args) > 2 {
-			pattern = r.Args[2]
-		}
-		names := s.srv.cfg.Hub.Names(k, pattern)
+		names := s.srv.cfg.Hub.Names(k, r.Opts.(string))
 		slices.Sort(names)
 		return resp.Strs(names...)
 	})

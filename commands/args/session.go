@@ -100,3 +100,14 @@ func Ping(line []string) (struct{}, error) {
 
 // Select parses SELECT index.
 func Select(line []string) (int, error) { return Database(line[1]) }
+
+// PubSubChannels parses PUBSUB CHANNELS and PUBSUB SHARDCHANNELS [pattern]. Without a pattern all match.
+func PubSubChannels(line []string) (pattern string, err error) {
+	switch len(line) {
+	case 2:
+		return "*", nil
+	case 3:
+		return line[2], nil
+	}
+	return "", resp.WrongUse("PUBSUB", line[1])
+}

@@ -51,3 +51,9 @@ func UnknownLibraryField(name string) Failure {
 func BadLibraryField(name string) Failure {
 	return Failure("ERR " + name + " cannot contain spaces, newlines or special characters.")
 }
+
+// WrongUse is the error of containers that check the arguments of a subcommand themselves; container is upper case.
+func WrongUse(container, sub string) Failure {
+	return Failure("ERR unknown subcommand or wrong number of arguments for '" + clip(sub, echoedBytes) + "'. Try " +
+		container + " HELP.")
+}

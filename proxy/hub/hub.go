@@ -89,13 +89,13 @@ func deliver(topic map[Receiver]struct{}, d *Delivery) int {
 	return len(topic)
 }
 
-// Names returns the channels of a kind that have subscribers and match pattern; the empty pattern stands for all.
+// Names returns the channels of a kind that have subscribers and match pattern, in no order.
 func (h *Hub) Names(k Kind, pattern string) []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	var names []string
 	for name := range h.topics[k] {
-		if pattern == "" || glob.Match(pattern, name) {
+		if glob.Match(pattern, name) {
 			names = append(names, name)
 		}
 	}
