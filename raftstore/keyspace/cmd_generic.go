@@ -67,6 +67,7 @@ func rename(t *Txn, r *commands.Request) resp.Value {
 	case o == nil:
 		return resp.ErrNoSuchKey.Value()
 	case source != target:
+		t.find(target) // one that is due expires before it is overwritten
 		t.replace(source, nil)
 		t.place(t.db, target, o)
 	}
