@@ -20,7 +20,7 @@ const (
 // Config says how a store runs. Start from DefaultConfig.
 type Config struct {
 	Dir      string // data directory; made when absent
-	NodeID   string // name of this node; kept in the data directory from the first start on
+	NodeID   string // name of this node; empty is the one that the data directory knows, or "redfence" in a new one
 	LogStore LogStore
 	Logger   *slog.Logger
 	Sink     Sink // takes publications
@@ -49,7 +49,6 @@ type Config struct {
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir:              dir,
-		NodeID:           "redfence",
 		LogStore:         WAL,
 		Logger:           slog.New(slog.DiscardHandler),
 		Sink:             noSink{},

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -18,6 +19,9 @@ var ErrLocked = errors.New("data directory is in use by another process")
 
 // dirFormat is the version of the layout of a data directory.
 const dirFormat = 1
+
+// defaultNodeID names a node whose operator gave it no name.
+const defaultNodeID = "redfence"
 
 // identity is what a data directory knows of itself. The incarnation tells a node whose disk was lost from its old
 // self, which must never vote again under the same id.
@@ -81,7 +85,7 @@ func newIdentity(cfg Config, path string) (identity, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return identity{}, err
 	}
-	id := identity{Format: dirFormat, NodeID: cfg.NodeID, LogStore: cfg.LogStore,
+	id := identity{Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, defaultNodeID), LogStore: cfg.LogStore,
 		Incarnation: hex.EncodeToString(random[:])}
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err != nil {

@@ -89,9 +89,7 @@ func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config 
 	store.LogStore = raftstore.LogStore(cfg.LogStore)
 	store.Logger = log.Logger
 	store.Sink = sink
-	if cfg.NodeID != "" {
-		store.NodeID = cfg.NodeID
-	}
+	store.NodeID = cfg.NodeID
 	return store
 }
 
