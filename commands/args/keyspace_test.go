@@ -1,0 +1,198 @@
+package args_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// line splits at blanks; "" stands for an empty argument.
+func line(text string) []string {
+	words := strings.Fields(text)
+	for i := range words {
+		if words[i] == `""` {
+			words[i] = ""
+		}
+	}
+	return words
+}
+
+func TestSet(t *testing.T) {
+	tests := []struct {
+		line string
+		want args.SetOptions
+		err  error
+	}{
+		{"SET k v", args.SetOptions{}, nil},
+		{"SET k v NX PX 30000", args.SetOptions{When: args.IfAbsent, Expiry: args.Expiry{Unit: args.Millis, Ms: 30000}}, nil},
+		{"SET k v px 5 nx", args.SetOptions{When: args.IfAbsent, Expiry: args.Expiry{Unit: args.Millis, Ms: 5}}, nil},
+		{"SET k v XX EX 5", args.SetOptions{When: args.IfPresent, Expiry: args.Expiry{Unit: args.Seconds, Ms: 5000}}, nil},
+		{"SET k v EXAT 5", args.SetOptions{Expiry: args.Expiry{Unit: args.UnixSeconds, Ms: 5000}}, nil},
+		{"SET k v PXAT 5", args.SetOptions{Expiry: args.Expiry{Unit: args.UnixMillis, Ms: 5}}, nil},
+		{"SET k v KeepTTL gEt", args.SetOptions{KeepTTL: true, Get: true}, nil},
+		{"SET k v FENCE NX", args.SetOptions{When: args.IfAbsent, Fence: true}, nil},
+		{"SET k v FENCE GET", args.SetOptions{}, resp.ErrFenceWithGet},
+		{"SET k v NX XX", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v EX", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v EX 1 PX 1", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v EX 1 KEEPTTL", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v KEEPTTL EX 1", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v EX abc WHAT", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v EX abc", args.SetOptions{}, resp.ErrNotInteger},
+		{"SET k v EX 0", args.SetOptions{}, resp.InvalidExpire("set")},
+		{"SET k v EX 9223372036854775807", args.SetOptions{}, resp.InvalidExpire("set")},
+		{"SET k v NX\u017f", args.SetOptions{}, resp.ErrSyntax},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got, err := args.Set(line(tt.line))
+			if !errors.Is(err, tt.err) || (err == nil && got != tt.want) {
+				t.Errorf("%+v, %v; want %+v, %v", got, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestSetOfAnAcquireAllocatesNothing(t *testing.T) {
+	words := line("set k v nx px 30000")
+	if n := testing.AllocsPerRun(100, func() { _, _ = args.Set(words) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestExpire(t *testing.T) {
+	tests := []struct {
+		line string
+		unit args.Unit
+		want args.ExpireOptions
+		err  error
+	}{
+		{"EXPIRE k 5", args.Seconds, args.ExpireOptions{Expiry: args.Expiry{Unit: args.Seconds, Ms: 5000}}, nil},
+		{"EXPIRE k -5 gt XX", args.Millis,
+			args.ExpireOptions{Expiry: args.Expiry{Unit: args.Millis, Ms: -5}, When: args.IfGreater | args.IfTTL}, nil},
+		{"EXPIRE k 5 NX NX", args.Millis, args.ExpireOptions{Expiry: args.Expiry{Unit: args.Millis, Ms: 5}, When: args.IfNoTTL}, nil},
+		{"EXPIRE k 5 NX XX", args.Millis, args.ExpireOptions{}, resp.ErrExpireNX},
+		{"EXPIRE k x GT LT", args.Millis, args.ExpireOptions{}, resp.ErrExpireGTLT},
+		{"EXPIRE k x what", args.Millis, args.ExpireOptions{}, resp.UnsupportedOption("what")},
+		{"EXPIRE k 1.5", args.Millis, args.ExpireOptions{}, resp.ErrNotInteger},
+		{"EXPIRE k 9223372036854776", args.Seconds, args.ExpireOptions{}, resp.InvalidExpire("expire")},
+		{"EXPIRE k -9223372036854776", args.UnixSeconds, args.ExpireOptions{}, resp.InvalidExpire("expire")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got, err := args.ExpireParser("expire", tt.unit)(line(tt.line))
+			if !errors.Is(err, tt.err) || (err == nil && got != tt.want) {
+				t.Errorf("%+v, %v; want %+v, %v", got, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestCursor(t *testing.T) {
+	for text, want := range map[string]uint64{"": 0, "0": 0, "17": 17, "+5": 5, "-1": math.MaxUint64, "007": 7,
+		"18446744073709551615": math.MaxUint64} {
+		if got, err := args.Cursor(text); err != nil || got != want {
+			t.Errorf("Cursor(%q) = %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"abc", "1x", " 1", "18446744073709551616", "--1", "-", "1_0", "0x1"} {
+		if _, err := args.Cursor(text); !errors.Is(err, resp.ErrCursor) {
+			t.Errorf("Cursor(%q): error %v", text, err)
+		}
+	}
+}
+
+func TestLongDouble(t *testing.T) {
+	tests := []struct {
+		a, b, want string
+	}{
+		{"0.1", "0.2", "0.3"},
+		{"5.0e3", "200", "5200"},
+		{"0", "-0", "0"},
+		{"-0", "-0", "0"},
+		{"1", "-1", "0"},
+		{"0x10", "0x.8p1", "17"},
+		{"3.", ".5", "3.5"},
+		{"1e-18", "0", "0"},
+		{"10.50", "0.1", "10.6"},
+		{"9223372036854775807", "1", "9223372036854775808"},
+		{"1", "1e-17", "1.00000000000000001"},
+	}
+	for _, tt := range tests {
+		a, errA := args.ParseLongDouble(tt.a)
+		b, errB := args.ParseLongDouble(tt.b)
+		if errA != nil || errB != nil {
+			t.Errorf("%s, %s: %v, %v", tt.a, tt.b, errA, errB)
+			continue
+		}
+		if sum, ok := a.Add(b); !ok || sum.String() != tt.want {
+			t.Errorf("%s + %s = %s, %v, want %s", tt.a, tt.b, sum, ok, tt.want)
+		}
+	}
+	for _, text := range []string{"", " 1", "1 ", "abc", "nan", "1e", "1e99999", "1e-99999", "1e99999999999999999999",
+		"1_0", "0b1", "0o1", "+-1", "0x", ".", "1p5", strings.Repeat("1", 6000)} {
+		if got, err := args.ParseLongDouble(text); !errors.Is(err, resp.ErrNotFloat) {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	huge, _ := args.ParseLongDouble("1e4932")
+	if _, ok := huge.Add(huge); ok {
+		t.Error("1e4932 twice is infinite")
+	}
+	infinite, err := args.ParseLongDouble("-Infinity")
+	if _, ok := infinite.Add(huge); err != nil || ok || !infinite.IsInf() {
+		t.Errorf("-Infinity: %v", err)
+	}
+}
+
+// FuzzArgs gives random words to every option parser of the table: none may panic, and every error must be one of
+// the wire.
+func FuzzArgs(f *testing.F) {
+	for _, seed := range []string{"NX\x00PX\x0030000", "EX\x0010\x00KEEPTTL", "0\x00MATCH\x00*\x00COUNT\x005", "3\x00WITHVALUES",
+		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "-9223372036854775808"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		words := strings.Split(text, "\x00")
+		for _, spec := range commands.All() {
+			if spec.Parse == nil {
+				continue
+			}
+			parts := append(strings.Split(spec.Name, "|"), words...)
+			for _, full := range [][]string{parts, padded(parts, spec.Arity)} {
+				checkParse(t, spec, full)
+			}
+		}
+	})
+}
+
+// padded puts keys in front of the words until the line is long enough for its command.
+func padded(line []string, arity int) []string {
+	if arity < 0 {
+		arity = -arity
+	}
+	for len(line) < arity {
+		line = append([]string{line[0], "k"}, line[1:]...)
+	}
+	return line
+}
+
+func checkParse(t *testing.T, spec *commands.Spec, full []string) {
+	t.Helper()
+	r, err := spec.Bind(full, 0)
+	var wire resp.Failure
+	switch {
+	case err != nil && !errors.As(err, &wire):
+		t.Errorf("%q: error %v is none of the wire", full, err)
+	case err == nil && r.Opts == nil:
+		t.Errorf("%q: no options", full)
+	}
+	if _, again := spec.Bind(full, 0); !errors.Is(again, err) {
+		t.Errorf("%q: %v, then %v", full, err, again)
+	}
+}
