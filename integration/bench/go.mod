@@ -1,0 +1,3 @@
+module github.com/redfence/redfence/integration/bench
+
+go 1.26

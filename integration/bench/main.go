@@ -1,0 +1,136 @@
+// Command bench compares the lock operations of redfence with those of redis-server, side by side in one run: both
+// servers sync every change to the same disk, the same clients drive them in turns, and the answers are checked. It
+// measures and never judges: docs/performance.md says how to read its tables.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	rounds   int
+	duration time.Duration
+	warmUp   time.Duration
+	clients  []int
+	settings []string
+	redfence string
+	redis    string
+	logStore string
+	dir      string
+	out      string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures, prints the tables on stdout and progress on stderr, and writes the result file if one is asked for.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	o, err := parseOptions(args, stderr)
+	if err != nil {
+		return err
+	}
+	plan, err := makePlan(o)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(o.dir, "redfence-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	result, err := compare(ctx, o, plan, dir, stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(stdout, result.text())
+	if o.out == "" {
+		return nil
+	}
+	return os.WriteFile(o.out, []byte(result.markdown()), 0o644)
+}
+
+// compare starts both servers below dir and runs the plan against them.
+func compare(ctx context.Context, o options, plan []setting, dir string, stderr io.Writer) (*result, error) {
+	disk, err := probeSync(dir)
+	if err != nil {
+		return nil, err
+	}
+	program, err := redfenceProgram(ctx, o.redfence, dir)
+	if err != nil {
+		return nil, err
+	}
+	servers := []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}
+	for _, s := range servers {
+		if err := s.start(ctx); err != nil {
+			return nil, err
+		}
+		defer s.stop()
+	}
+	r := &result{options: o, host: describeHost(ctx, dir, disk), servers: servers}
+	before := readMachine(servers)
+	if r.rows, err = measure(ctx, o, plan, servers, stderr); err != nil {
+		return nil, err
+	}
+	r.machine = readMachine(servers).since(before)
+	return r, nil
+}
+
+func parseOptions(args []string, stderr io.Writer) (options, error) {
+	var o options
+	var clients, settings string
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.rounds, "rounds", 5, "rounds of each setting; every round measures both servers")
+	fs.DurationVar(&o.duration, "duration", 2500*time.Millisecond, "time measured per server, setting and round")
+	fs.DurationVar(&o.warmUp, "warmup", 300*time.Millisecond, "time before that which is not counted")
+	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")
+	fs.StringVar(&settings, "settings", "lock,contended,read,redisson", "what to measure")
+	fs.StringVar(&o.redfence, "redfence", "", "redfence program; built from this repository when not given")
+	fs.StringVar(&o.redis, "redis", "redis-server", "redis-server program")
+	fs.StringVar(&o.logStore, "log-store", "wal", "redfence's log store: wal or bolt")
+	fs.StringVar(&o.dir, "dir", "", "where the servers keep their data while they run; the system's temporary directory when not given")
+	fs.StringVar(&o.out, "out", "", "markdown file to write the result to, or a directory for bench-<date>.md")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 {
+		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive")
+	}
+	o.settings = strings.Split(settings, ",")
+	for word := range strings.SplitSeq(clients, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > maxClients {
+			return o, fmt.Errorf("-clients: %q is no number from 1 to %d", word, maxClients)
+		}
+		o.clients = append(o.clients, n)
+	}
+	o.out = resultFile(o.out)
+	return o, nil
+}
+
+// resultFile names the file in a directory after the day.
+func resultFile(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return path
+	}
+	return filepath.Join(path, "bench-"+time.Now().UTC().Format(time.DateOnly)+".md")
+}

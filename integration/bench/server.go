@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// startTimeout bounds the time from the start of a server to its first answer.
+const startTimeout = 20 * time.Second
+
+// server is a process that is measured.
+type server struct {
+	name    string
+	about   string // how it keeps its promises on disk
+	dir     string
+	argv    []string
+	version []string // the command line that prints the version
+	addr    string   // known once started
+	// ready finds the address when the server prints it; nil when addr is known before.
+	ready *regexp.Regexp
+
+	cmd    *exec.Cmd
+	output printed
+}
+
+// redisServer is a redis-server that syncs every change before it answers, and has no other persistence.
+func redisServer(program, dir string) *server {
+	return &server{
+		name: "redis-server", about: "appendonly yes, appendfsync always", dir: filepath.Join(dir, "redis"),
+		argv: []string{program, "--bind", "127.0.0.1", "--dir", ".", "--save", "",
+			"--appendonly", "yes", "--appendfsync", "always"},
+		version: []string{program, "--version"},
+	}
+}
+
+// redfenceServer is a single node in raft mode.
+func redfenceServer(program, logStore, dir string) *server {
+	return &server{
+		name: "redfence", about: "raft, one node, log store " + logStore, dir: filepath.Join(dir, "redfence"),
+		argv: []string{program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data",
+			"--log-store", logStore, "--log-level", "warn"},
+		version: []string{program, "version"},
+		ready:   regexp.MustCompile(`redfence ready listen=(\S+)`),
+	}
+}
+
+// redfenceProgram returns the program, which it builds below dir when none is given.
+func redfenceProgram(ctx context.Context, given, dir string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	program := filepath.Join(dir, "redfence-program")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/redfence")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building redfence: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// start runs the server in a directory of its own and waits until it answers.
+func (s *server) start(ctx context.Context) error {
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return err
+	}
+	argv := s.argv
+	if s.ready == nil {
+		addr, err := freeAddr()
+		if err != nil {
+			return err
+		}
+		_, port, _ := net.SplitHostPort(addr)
+		s.addr, argv = addr, append(argv, "--port", port)
+	}
+	s.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, &s.output, &s.output
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a killed benchmark leaves no servers behind
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	if err := s.await(ctx); err != nil {
+		s.stop()
+		return fmt.Errorf("%s did not start: %w\n%s", s.name, err, s.log())
+	}
+	return nil
+}
+
+// await asks the server until it answers PING.
+func (s *server) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := s.ping()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *server) ping() error {
+	if s.ready != nil {
+		found := s.ready.FindSubmatch(s.output.bytes())
+		if found == nil {
+			return errors.New("no ready line")
+		}
+		s.addr = string(found[1])
+	}
+	c, err := dial(s.addr, time.Now().Add(5*time.Second))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.must(encode("PING").wire, want{'+', "PONG"})
+}
+
+// stop ends the server and waits for its end.
+func (s *server) stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	kill := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = s.cmd.Wait() // its figures were taken before; how it ends does not matter
+}
+
+// log is the end of what the server printed.
+func (s *server) log() []byte {
+	text := s.output.bytes()
+	return text[max(len(text)-2000, 0):]
+}
+
+// used is the processor time that the server has used at the moment t.
+func (s *server) used(ctx context.Context, t time.Time) time.Duration {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(t)):
+	}
+	return processTime(s.cmd.Process.Pid)
+}
+
+// freeAddr finds a loopback port that was free a moment ago: redis-server cannot be asked for any free port.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// printed collects what a process prints.
+type printed struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = append(p.text, b...)
+	return len(b), nil
+}
+
+func (p *printed) bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Clone(p.text)
+}
