@@ -7,7 +7,12 @@ import (
 	"github.com/redfence/redfence/commands"
 )
 
-// expire proposes an empty entry when keys are due and no traffic brings one. The entry's stamp removes them.
+// tick is how far the store time of the log may fall behind while keys have a TTL. After a full stop the store time
+// goes on from the last entry, so this bounds by how much a lock outlives its TTL then, beside the stop itself.
+const tick = time.Second
+
+// expire proposes an empty entry when keys are due, or when the store time of the log falls behind, and no traffic
+// brings an entry. Its stamp removes the keys that are due.
 func (s *Store) expire() {
 	defer s.done.Done()
 	timer := time.NewTimer(0)
@@ -19,24 +24,25 @@ func (s *Store) expire() {
 		case <-s.rearm:
 		case <-timer.C:
 		}
-		timer.Reset(s.untilDue())
+		timer.Reset(s.untilTick())
 	}
 }
 
-// untilDue is how long to wait for the next key to be due. It sends an empty entry when that is now.
-func (s *Store) untilDue() time.Duration {
-	deadline, any := s.machine.nextDeadline()
+// untilTick is how long to wait until an empty entry may be needed. It sends one when that is now.
+func (s *Store) untilTick() time.Duration {
 	lead := s.lead.Load()
-	if !any || lead == nil {
+	stamped, deadline, found := s.machine.times()
+	if !found || lead == nil {
 		s.armed.Store(math.MaxInt64)
 		return time.Hour
 	}
 	s.armed.Store(deadline)
-	if left := deadline - lead.now(); left > 0 {
+	next := min(deadline, stamped+tick.Milliseconds())
+	if left := next - lead.now(); left > 0 {
 		return time.Duration(left) * time.Millisecond
 	}
 	s.proposeEmpty()
-	return time.Second // applied wakes us earlier
+	return tick // the answer wakes us earlier
 }
 
 // proposeEmpty puts an entry without requests into the queue, unless one is there already.
@@ -44,16 +50,16 @@ func (s *Store) proposeEmpty() {
 	if !s.ticking.CompareAndSwap(false, true) {
 		return
 	}
-	tick := &commands.Call{Block: true, Done: func(commands.Result) {
+	call := &commands.Call{Block: true, Done: func(commands.Result) {
 		s.ticking.Store(false)
 		s.wakeExpirer()
 	}}
-	if err := s.queue.push(waiting{call: tick, since: time.Now()}); err != nil {
+	if err := s.queue.push(waiting{call: call, since: time.Now()}); err != nil {
 		s.ticking.Store(false)
 	}
 }
 
-// wakeExpirer makes the expirer look at the queue of TTLs again.
+// wakeExpirer makes the expirer look at the TTLs again.
 func (s *Store) wakeExpirer() {
 	select {
 	case s.rearm <- struct{}{}:

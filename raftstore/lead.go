@@ -15,6 +15,7 @@ type leadership struct {
 	term   uint64
 	anchor int64     // store time in ms at the moment start
 	start  time.Time // with its monotonic reading
+	alone  bool      // no other node has a vote
 }
 
 // now is the store time in ms.
@@ -44,7 +45,8 @@ func (s *Store) takeOver() {
 		s.cfg.Logger.Warn("lost the leadership before it began", "term", term, "error", err)
 		return
 	}
-	s.lead.Store(&leadership{term: term, anchor: s.machine.now(), start: time.Now()})
+	now, _, _ := s.machine.times()
+	s.lead.Store(&leadership{term: term, anchor: now, start: time.Now(), alone: s.soleVoter()})
 	s.onceLed.Do(func() { close(s.led) })
 	s.cfg.Logger.Info("leading", "term", term, "applied", s.raft.AppliedIndex())
 	s.wakeExpirer()
@@ -59,7 +61,7 @@ func (s *Store) soleVoter() bool {
 			voters++
 		}
 	}
-	return voters == 1 && s.raft.State() == raft.Leader
+	return voters == 1
 }
 
 func (s *Store) noLeader() resp.Failure {

@@ -108,18 +108,12 @@ func (m *machine) try(c *commands.Call, clock, wall int64) (resp.Value, bool) {
 	return resp.Arr(replies...), true
 }
 
-// nextDeadline is the store time in ms at which the next key is due.
-func (m *machine) nextDeadline() (int64, bool) {
+// times are the store time of the last entry that was applied, and when the next key is due, if any has a TTL.
+func (m *machine) times() (now, deadline int64, found bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ks.NextDeadline()
-}
-
-// now is the store time of the last entry that was applied.
-func (m *machine) now() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.ks.Now()
+	deadline, found = m.ks.NextDeadline()
+	return m.ks.Now(), deadline, found
 }
 
 func (m *machine) view() *keyspace.View {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -58,7 +59,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		return nil, err
 	}
 	logger := raftLogger(cfg.Logger)
-	if s.disk, err = openDisk(cfg.Dir, cfg.LogStore, logger); err != nil {
+	if s.disk, err = openDisk(filepath.Join(cfg.Dir, "raft"), cfg.LogStore, logger); err != nil {
 		return nil, err
 	}
 	if err = s.startRaft(s.raftConfig(logger)); err != nil {
@@ -142,7 +143,7 @@ func (s *Store) release() error {
 func (s *Store) applied(n int) {
 	s.stats.Entries.Add(1)
 	s.stats.Calls.Add(int64(n))
-	if next, ok := s.machine.nextDeadline(); ok && next < s.armed.Load() {
+	if _, next, found := s.machine.times(); found && next < s.armed.Load() {
 		s.wakeExpirer()
 	}
 }

@@ -30,7 +30,7 @@ func (st *Stream) Submit(c *commands.Call) {
 		c.Done(commands.Result{Reply: s.noLeader().Value()})
 		return
 	}
-	if st.pending.Load() == 0 && mayChangeNothing(c) && s.soleVoter() {
+	if lead.alone && st.pending.Load() == 0 && mayChangeNothing(c) {
 		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall()); ok {
 			s.stats.Tried.Add(1)
 			c.Done(commands.Result{Reply: v})
