@@ -30,12 +30,16 @@ type Stream interface {
 	Close()
 }
 
-// Call, Result, InfoSection and Message are the words that front end and backends share.
+// The words that front end and backends share.
 type (
-	Call        = commands.Call
-	Result      = commands.Result
+	// Call is one unit of work.
+	Call = commands.Call
+	// Result is the outcome of a call.
+	Result = commands.Result
+	// InfoSection is one section of INFO.
 	InfoSection = commands.InfoSection
-	Message     = commands.Message
+	// Message is a publication.
+	Message = commands.Message
 )
 
 // Sink takes the events that come out of a backend, in the order in which they happened. Its methods never block.

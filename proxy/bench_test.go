@@ -44,6 +44,7 @@ func BenchmarkSession(b *testing.B) {
 
 // drive sends b.N commands in all over a number of connections, depth at a time.
 func drive(b *testing.B, addr string, conns, depth int) {
+	b.Helper()
 	batch := []byte(strings.Repeat(array("SET", "lock:orders", "8f14e45f", "NX", "PX", "30000"), depth))
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -93,7 +94,7 @@ func BenchmarkParse(b *testing.B) {
 			}
 		}
 	})
-	b.Run("redcon", func(b *testing.B) { // its Reader makes the same strings from its arguments
+	b.Run("redcon", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; i < b.N; i += 32 {
 			r := redcon.NewReader(bufio.NewReader(strings.NewReader(string(packet))))

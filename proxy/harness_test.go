@@ -199,5 +199,7 @@ func array(words ...string) string {
 	return string(resp.Append(nil, resp.Strs(words...), resp.RESP2))
 }
 
-var _ Backend = (*fakeBackend)(nil)
-var _ Sink = (*hub.Hub)(nil)
+var (
+	_ Backend = (*fakeBackend)(nil)
+	_ Sink    = (*hub.Hub)(nil)
+)

@@ -138,10 +138,19 @@ var namedFlags = [...]struct {
 	flag commands.Flags
 	name string
 }{
-	{commands.Write, "write"}, {commands.ReadOnly, "readonly"}, {commands.DenyOOM, "denyoom"}, {commands.Admin, "admin"},
-	{commands.PubSub, "pubsub"}, {commands.NoScript, "noscript"}, {commands.Blocking, "blocking"},
-	{commands.Loading, "loading"}, {commands.Stale, "stale"}, {commands.Fast, "fast"}, {commands.NoAuth, "no_auth"},
-	{commands.MovableKeys, "movablekeys"}, {commands.NoMulti, "no_multi"},
+	{commands.Write, "write"},
+	{commands.ReadOnly, "readonly"},
+	{commands.DenyOOM, "denyoom"},
+	{commands.Admin, "admin"},
+	{commands.PubSub, "pubsub"},
+	{commands.NoScript, "noscript"},
+	{commands.Blocking, "blocking"},
+	{commands.Loading, "loading"},
+	{commands.Stale, "stale"},
+	{commands.Fast, "fast"},
+	{commands.NoAuth, "no_auth"},
+	{commands.MovableKeys, "movablekeys"},
+	{commands.NoMulti, "no_multi"},
 }
 
 func flagNames(f commands.Flags) []string {

@@ -42,8 +42,11 @@ func (l Limits) withDefaults() Limits {
 		n      *int
 		normal int
 	}{
-		{&l.MaxClients, DefaultMaxClients}, {&l.MaxBulk, DefaultMaxBulk}, {&l.MaxArgs, DefaultMaxArgs},
-		{&l.MaxPipeline, DefaultMaxPipeline}, {&l.MaxOutput, DefaultMaxOutput},
+		{&l.MaxClients, DefaultMaxClients},
+		{&l.MaxBulk, DefaultMaxBulk},
+		{&l.MaxArgs, DefaultMaxArgs},
+		{&l.MaxPipeline, DefaultMaxPipeline},
+		{&l.MaxOutput, DefaultMaxOutput},
 	} {
 		if *field.n == 0 {
 			*field.n = field.normal
@@ -91,7 +94,7 @@ type stats struct {
 
 // New returns a server that does not listen yet.
 func New(cfg Config) *Server {
-	cfg.Limits = cfg.Limits.withDefaults()
+	cfg.Limits = cfg.withDefaults()
 	if cfg.Hub == nil {
 		cfg.Hub = hub.New()
 	}

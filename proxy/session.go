@@ -37,6 +37,7 @@ type session struct {
 	active atomic.Int64 // when the client last sent something, in ns since began
 	latest atomic.Pointer[commands.Spec]
 	shown  atomic.Pointer[identity] // what other sessions may see
+	slow   atomic.Bool              // cut off by the outbox
 
 	// The rest belongs to the reader.
 	identity
@@ -90,6 +91,7 @@ func (s *session) serve() {
 	writer.Go(s.write)
 	s.finish(s.listen())
 	writer.Wait()
+	s.report()
 	s.leaveAll()
 }
 
@@ -123,11 +125,20 @@ func (s *session) kill() {
 // drain makes the session end when everything that it has read is answered.
 func (s *session) drain() { _ = s.conn.SetReadDeadline(time.Now()) }
 
-// cutOff ends a session whose client reads too slowly. The outbox calls it, under its lock.
+// cutOff ends a session whose client reads too slowly. The outbox calls it under its lock, on a goroutine of the
+// backend perhaps, so it neither logs nor waits for the connection to close.
 func (s *session) cutOff() {
-	s.srv.stats.cutOff.Add(1)
-	s.srv.log.Warn("cut off a client that does not read its replies", "client", s.raw.RemoteAddr(), "limit", s.srv.cfg.MaxOutput)
-	_ = s.raw.Close()
+	s.slow.Store(true)
+	go s.raw.Close() //nolint:errcheck // there is nobody to tell
+}
+
+// report tells of a session that was cut off.
+func (s *session) report() {
+	if s.slow.Load() {
+		s.srv.stats.cutOff.Add(1)
+		s.srv.log.Warn("cut off a client that does not read what it is sent", "client", s.raw.RemoteAddr(),
+			"limit", s.srv.cfg.MaxOutput)
+	}
 }
 
 // listen reads and dispatches until the client leaves, and says why it did: nil when its last command was a last one.

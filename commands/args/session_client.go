@@ -79,8 +79,10 @@ const (
 	ReplicationClient
 )
 
-var clientTypes = map[string]ClientType{"normal": NormalClient, "pubsub": PubSubClient,
-	"replica": ReplicationClient, "slave": ReplicationClient, "master": ReplicationClient}
+var clientTypes = map[string]ClientType{
+	"normal": NormalClient, "pubsub": PubSubClient,
+	"replica": ReplicationClient, "slave": ReplicationClient, "master": ReplicationClient,
+}
 
 // ClientList parses CLIENT LIST [TYPE type | ID id...].
 func ClientList(line []string) (ClientFilter, error) {

@@ -23,17 +23,20 @@ func TestMessageReachesItsSubscribers(t *testing.T) {
 		want    []string
 	}{
 		"the channel": {
-			Channel, "a", commands.Message{Channel: "a", Payload: "hi"},
+			Channel, "a",
+			commands.Message{Channel: "a", Payload: "hi"},
 			[]string{"*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n"},
 		},
 		"another channel": {Channel, "b", commands.Message{Channel: "a"}, nil},
 		"a pattern": {
-			Pattern, "*", commands.Message{Channel: "a", Payload: "hi"},
+			Pattern, "*",
+			commands.Message{Channel: "a", Payload: "hi"},
 			[]string{"*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\na\r\n$2\r\nhi\r\n"},
 		},
 		"a channel is no pattern": {Channel, "*", commands.Message{Channel: "a"}, nil},
 		"the shard channel": {
-			Shard, "a", commands.Message{Channel: "a", Payload: "hi", Shard: true},
+			Shard, "a",
+			commands.Message{Channel: "a", Payload: "hi", Shard: true},
 			[]string{"*3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$2\r\nhi\r\n"},
 		},
 		"a shard message is no message": {Channel, "a", commands.Message{Channel: "a", Shard: true}, nil},
@@ -74,7 +77,8 @@ func TestNames(t *testing.T) {
 
 func TestSubscribersShareTheBytes(t *testing.T) {
 	d := &Delivery{Kind: Channel, Topic: "a", Message: commands.Message{Channel: "a", Payload: "hi"}}
-	require.Same(t, &d.Frame(resp.RESP2)[0], &d.Frame(resp.RESP2)[0])
+	first, second := d.Frame(resp.RESP2), d.Frame(resp.RESP2)
+	require.Same(t, &first[0], &second[0])
 	require.Equal(t, ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n", string(d.Frame(resp.RESP3)))
 }
 
