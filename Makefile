@@ -3,6 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 
 # The pinned linter, built from its own module so that its dependencies stay out of the program's.
 LINT := go tool -modfile=tools/go.mod golangci-lint
