@@ -20,7 +20,7 @@ const keptSnapshots = 2
 
 // disk is what a node keeps on disk for Raft.
 type disk struct {
-	log       raft.LogStore
+	log       *watchedLog
 	stable    raft.StableStore
 	snapshots raft.SnapshotStore
 	closers   []io.Closer
@@ -43,9 +43,11 @@ func openDisk(dir string, kind LogStore, logger hclog.Logger) (_ *disk, err erro
 		return d, err
 	}
 	d.stable, d.closers = stable, append(d.closers, stable)
-	if d.log, err = d.openLog(dir, kind, logger); err != nil {
+	log, err := d.openLog(dir, kind, logger)
+	if err != nil {
 		return d, err
 	}
+	d.log = &watchedLog{LogStore: log}
 	d.snapshots, err = raft.NewFileSnapshotStoreWithLogger(dir, keptSnapshots, logger)
 	if err != nil {
 		return d, fmt.Errorf("snapshot store: %w", err)

@@ -64,7 +64,11 @@ func (s *Store) soleVoter() bool {
 	return voters == 1
 }
 
+// noLeader is why this node cannot serve.
 func (s *Store) noLeader() resp.Failure {
+	if fault := s.disk.log.fault.Load(); fault != nil {
+		return resp.LogFailed(*fault)
+	}
 	if s.raft.State() == raft.Leader {
 		return resp.ErrTryAgainLeader
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"
@@ -17,6 +18,9 @@ type logger struct {
 	encoder zapcore.Encoder // nil for console
 }
 
+// noStacks is above every level: where an error was logged says nothing to an operator.
+const noStacks = slog.Level(math.MaxInt)
+
 // newLogger writes to out in the configuration's format, from its level on. Both must have passed Validate.
 func newLogger(cfg Config, out io.Writer) (*logger, error) {
 	level, err := zapcore.ParseLevel(cfg.LogLevel)
@@ -29,7 +33,7 @@ func newLogger(cfg Config, out io.Writer) (*logger, error) {
 		l.encoder = zapcore.NewJSONEncoder(jsonFields())
 		encoder = l.encoder
 	}
-	l.Logger = slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, l.out, level)))
+	l.Logger = slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, l.out, level), zapslog.AddStacktraceAt(noStacks)))
 	return l, nil
 }
 

@@ -119,3 +119,9 @@ func TooMany(what string, limit int) Failure {
 func UnknownOutcome(cause error) Failure {
 	return ErrUnknownOutcome + Failure(" ("+cause.Error()+")")
 }
+
+// LogFailed is the error of a node that cannot write its log.
+func LogFailed(cause error) Failure {
+	return Failure("CLUSTERDOWN no leader: this node cannot write its log (" + cause.Error() +
+		"); nothing was executed; free disk space or repair the disk, then restart the node")
+}

@@ -43,6 +43,8 @@ func TestAbsoluteExpiryIsMadeRelativeOnce(t *testing.T) {
 		{"the time that was given", "PEXPIRETIME k", 200, 90_000_000, 51_000},
 		{"in seconds", "EXPIRETIME k", 200, 90_000_000, 51},
 		{"given again it changes nothing", "PEXPIREAT k 51000", 300, 10_000_000, 1},
+		{"it is not greater than itself", "PEXPIREAT k 51000 GT", 300, 10_000_000, 0},
+		{"nor less", "PEXPIREAT k 51000 LT", 300, 90_000_000, 0},
 		{"so the TTL goes on", "PTTL k", 300, 10_000_000, 800},
 		{"a TTL forgets it", "PEXPIRE k 700", 300, 10_000_000, 1},
 		{"and counts from the clock", "PEXPIRETIME k", 300, 10_000_000, 10_700},
@@ -195,6 +197,9 @@ func TestStoreTimeNeverGoesBack(t *testing.T) {
 	run(t, ks, Stamp{Now: 100}, "SET k v PX 50")
 	if got := run(t, ks, Stamp{Now: 40}, "PTTL k"); got.Int() != 50 || ks.Now() != 100 {
 		t.Errorf("PTTL %d at %d, want 50 at 100", got.Int(), ks.Now())
+	}
+	if got := ks.Begin(Stamp{Now: 40, Wall: 7}).Stamp(); got != (Stamp{Now: 100, Clock: 100, Wall: 7}) {
+		t.Errorf("a transaction of an older stamp is at %+v", got)
 	}
 	if got := ks.Try(20, 0).Stamp(); got.Now != 100 || got.Clock != 100 {
 		t.Errorf("a dry transaction is at %+v", got)

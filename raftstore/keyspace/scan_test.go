@@ -88,7 +88,7 @@ func TestEqualHashesAreNotLost(t *testing.T) {
 	}
 	var found []int
 	cursor := uint64(0)
-	for {
+	for range 100 {
 		cursor = d.scan(cursor, 3, func(_ string, i int) { found = append(found, i) })
 		if cursor == 0 {
 			break

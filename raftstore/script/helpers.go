@@ -13,12 +13,16 @@ func (m *machine) openHelpers() {
 		fnAlloc: m.alloc, fnSet: m.set, fnFill: m.fillComputed, fnConcat: m.concat, fnBound: m.bound, fnMod: m.mod,
 		fnLess: m.less, fnLessEq: m.lessEq, fnMore: m.more, fnMoreEq: m.moreEq, fnPass: m.pass,
 	}
+	redis := m.globals.RawGetString("redis").(*lua.LTable)
+	fixed := map[string]lua.LValue{
+		fnGlobals: m.globals, fnCall: redis.RawGetString("call"), fnPcall: redis.RawGetString("pcall"),
+	}
 	for _, name := range helperNames {
-		if name == fnGlobals {
-			m.helpers = append(m.helpers, m.globals)
-			continue
+		v, ok := fixed[name]
+		if !ok {
+			v = m.l.NewFunction(byName[name])
 		}
-		m.helpers = append(m.helpers, m.l.NewFunction(byName[name]))
+		m.helpers = append(m.helpers, v)
 	}
 }
 

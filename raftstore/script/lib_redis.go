@@ -71,7 +71,7 @@ func (a args) command(raise bool) int {
 	v, stop := m.inv.Caller.Call(m.argv)
 	m.calling = false
 	if stop {
-		m.stopped = &v
+		m.stopped, m.stopReply = true, v
 		m.b.stop(textStopped)
 		l.Error(lua.LString(textStopped), 0)
 	}

@@ -34,19 +34,20 @@ type machine struct {
 	threads    []*lua.LState // one for each level of pcall, see pcall
 	broken     bool          // the state must not be used again
 
-	p        *program
-	loaded   map[string]*program // chunks of loadstring, by the name in error texts
-	rawNames map[string]string   // and their full names
-	inv      *Invocation
-	depth    int // pcalls at hand
-	resp3    bool
-	calling  bool // the Caller is at work
-	stopped  *resp.Value
-	rng      rng
-	argv     []string
-	ids      map[lua.LValue]int // stands for addresses in tostring
-	deleted  int64              // hash keys set to nil
-	captures int64              // locals captured by closures so far
+	p         *program
+	loaded    map[string]*program // chunks of loadstring, by the name in error texts
+	rawNames  map[string]string   // and their full names
+	inv       Invocation
+	depth     int // pcalls at hand
+	resp3     bool
+	calling   bool // the Caller is at work
+	stopped   bool
+	stopReply resp.Value // the answer of the Caller that stopped the script
+	rng       rng
+	argv      []string
+	ids       map[lua.LValue]int // stands for addresses in tostring
+	deleted   int64              // hash keys set to nil
+	captures  int64              // locals captured by closures so far
 }
 
 func newMachine(limits Limits, version string) *machine {
@@ -61,7 +62,7 @@ func newMachine(limits Limits, version string) *machine {
 }
 
 // run executes a program. Steps are counted from here on only, so that they do not depend on what was cached.
-func (m *machine) run(p *program, inv *Invocation) (resp.Value, Outcome) {
+func (m *machine) run(p *program, inv Invocation) (resp.Value, Outcome) {
 	fn := m.closure(p)
 	m.start(p, inv)
 	m.l.Push(fn)
@@ -75,14 +76,14 @@ func (m *machine) run(p *program, inv *Invocation) (resp.Value, Outcome) {
 	if m.b.spent() {
 		return m.failed(nil)
 	}
-	m.inv = nil
+	m.inv = Invocation{}
 	return reply, Done
 }
 
-func (m *machine) start(p *program, inv *Invocation) {
+func (m *machine) start(p *program, inv Invocation) {
 	m.b.reset()
 	m.p, m.inv, m.depth, m.resp3 = p, inv, 0, false
-	m.loaded, m.rawNames, m.ids, m.stopped = nil, nil, nil, nil
+	m.loaded, m.rawNames, m.ids, m.stopped = nil, nil, nil, false
 	m.deleted, m.captures, m.calling = 0, 0, false
 	m.rng = newRNG(0)
 	m.globals.RawSetString("KEYS", m.strings(inv.Keys))
@@ -108,16 +109,16 @@ func (m *machine) failed(err error) (resp.Value, Outcome) {
 		m.broken = true
 		return resp.Err("ERR redfence: internal error in script " + m.inv.SHA), OverBudget
 	}
-	if m.stopped != nil {
+	if m.stopped {
 		m.broken = true
-		return *m.stopped, Stopped
+		return m.stopReply, Stopped
 	}
 	if m.b.spent() {
 		m.broken = true
 		return resp.Err(fmt.Sprintf("ERR %s script: %s", m.b.why(), m.inv.SHA)), OverBudget
 	}
 	v := m.errorReply(ae)
-	m.inv = nil
+	m.inv = Invocation{}
 	return v, Failed
 }
 

@@ -23,11 +23,14 @@ const (
 	fnMoreEq = "(moreeq) " // (a, b): a >= b
 	fnPass   = "(pass) "   // (...): pays for a list of values of any length
 
+	fnCall    = "(call) "    // redis.call, when the script names it so
+	fnPcall   = "(pcall) "   // redis.pcall
 	fnGlobals = "(globals) " // no function but the table of globals
 )
 
 var helperNames = []string{
-	fnAlloc, fnSet, fnFill, fnConcat, fnBound, fnMod, fnLess, fnLessEq, fnMore, fnMoreEq, fnPass, fnGlobals,
+	fnAlloc, fnSet, fnFill, fnConcat, fnBound, fnMod, fnLess, fnLessEq, fnMore, fnMoreEq, fnPass, fnCall, fnPcall,
+	fnGlobals,
 }
 
 var comparisons = map[string]string{"<": fnLess, "<=": fnLessEq, ">": fnMore, ">=": fnMoreEq}
@@ -48,6 +51,7 @@ const (
 	fieldBytes   = 128
 	itemBytes    = 16
 	closureBytes = 128
+	argBytes     = 4096
 )
 
 var (
@@ -338,10 +342,24 @@ func (r *rewriter) function(f *ast.FunctionExpr) {
 	bytes, captures := r.bytes, r.captures
 	r.push(f.ParList)
 	f.Stmts = r.block(f.Stmts)
+	r.trimVarargs(f)
 	captured := int64(len(r.fn.captured))
 	r.fn = r.fn.parent
 	r.bytes = bytes + closureBytes + 64*captured
 	r.captures = captures + captured
+}
+
+// trimVarargs makes a function without use for its varargs one without varargs, since the library would make the table
+// "arg" at each call; where a function wants that table, it pays for it.
+func (r *rewriter) trimVarargs(f *ast.FunctionExpr) {
+	switch {
+	case !f.ParList.HasVargs || r.fn.dots:
+	case r.fn.arg:
+		charge := callStmt(f.Line(), fnAlloc, number(f.Line(), argBytes), number(f.Line(), 0))
+		f.Stmts = append([]ast.Stmt{charge}, f.Stmts...)
+	default:
+		f.ParList = &ast.ParList{Names: f.ParList.Names}
+	}
 }
 
 func number(line int, n int64) ast.Expr {

@@ -11,6 +11,8 @@ type function struct {
 	varargs  bool
 	captured map[string]bool // locals of enclosing functions that it uses
 	consts   map[string]bool
+	dots     bool // it uses "..."
+	arg      bool // it may use "arg", the table that Lua 5.1 makes of varargs where there is no "..."
 }
 
 func (r *rewriter) push(params *ast.ParList) {
@@ -18,9 +20,20 @@ func (r *rewriter) push(params *ast.ParList) {
 		parent: r.fn, names: append([]string(nil), params.Names...), varargs: params.HasVargs,
 		captured: map[string]bool{}, consts: map[string]bool{},
 	}
-	if params.HasVargs {
-		r.fn.declare("arg")
+	if params.HasVargs && r.fn.parent != nil && r.fn.parent.parent != nil { // not in the main function
+		r.fn.declare(argName)
 	}
+}
+
+const argName = "arg"
+
+// owner is the function that is out functions around the present one.
+func (r *rewriter) owner(out int) *function {
+	g := r.fn
+	for range out {
+		g = g.parent
+	}
+	return g
 }
 
 func (f *function) declare(names ...string) { f.names = append(f.names, names...) }
@@ -57,6 +70,9 @@ func (f *function) find(name string) (kind string, out int) {
 func (r *rewriter) resolve(e *ast.IdentExpr) {
 	kind, out := r.fn.find(e.Value)
 	g := r.fn
+	if e.Value == argName && kind != "global" {
+		r.owner(out).arg = true
+	}
 	for range out {
 		g.captured[e.Value] = true
 		if len(g.captured) > maxUpvalues+len(helperNames) {

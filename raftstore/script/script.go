@@ -89,7 +89,7 @@ func (e *Engine) Run(inv Invocation) (resp.Value, Outcome) {
 	if m == nil {
 		m = newMachine(e.limits, e.version)
 	}
-	v, out := m.run(p, &inv)
+	v, out := m.run(p, inv)
 	if !m.broken {
 		e.idle = m
 	}

@@ -1,0 +1,50 @@
+package raftstore
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// failingLog refuses writes while broken.
+type failingLog struct {
+	raft.LogStore
+	broken chan struct{} // closed when the disk is full
+}
+
+func (f failingLog) StoreLogs(logs []*raft.Log) error {
+	select {
+	case <-f.broken:
+		return errors.New("no space left on device")
+	default:
+		return f.LogStore.StoreLogs(logs)
+	}
+}
+
+func TestAFullDiskIsNamed(t *testing.T) {
+	s := open(t, DefaultConfig(t.TempDir()))
+	st := s.Open()
+	do(t, st, "SET", "lock", "owner")
+	broken := make(chan struct{})
+	close(broken)
+	// The library holds the watched log, so the store below it can be exchanged while nothing is written.
+	s.disk.log.LogStore = failingLog{s.disk.log.LogStore, broken}
+
+	first := do(t, st, "SET", "k", "v")
+	if !first.Close || !strings.HasPrefix(first.Reply.Str, "ERR UNKNOWN outcome") {
+		t.Errorf("the write that failed: %+v", first)
+	}
+	for deadline := time.Now().Add(10 * time.Second); s.Ready(t.Context()) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("the store still calls itself ready")
+		}
+		<-time.After(time.Millisecond)
+	}
+	if got := do(t, st, "SET", "k", "v"); got.Close || !strings.HasPrefix(got.Reply.Str, "CLUSTERDOWN ") ||
+		!strings.Contains(got.Reply.Str, "no space left on device") {
+		t.Errorf("a write afterwards: %+v", got)
+	}
+}
