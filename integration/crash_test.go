@@ -14,7 +14,7 @@ import (
 
 const (
 	crashWorkers = 24
-	crashKeys    = 40
+	crashKeys    = 150
 	longLease    = 60 * time.Second
 	shortLease   = 700 * time.Millisecond
 )
@@ -34,7 +34,7 @@ func TestKillUnderLoad(t *testing.T) {
 			auditor := &audit{t: t, owners: map[int64]string{}}
 			for round := range crashRounds() {
 				workers := startWorkers(s.Addr, sha, seed+uint64(round))
-				wantAcks := 100 + random.Int64N(1500)
+				wantAcks := 200 + random.Int64N(3000)
 				harness.Eventually(t, time.Minute, func() bool { return workers.acks.Load() >= wantAcks })
 				s.Kill()
 				holds := workers.stop()

@@ -74,7 +74,9 @@ func TestSetWithFence(t *testing.T) {
 		if next <= token {
 			t.Fatalf("overwritten with token %d after %d", next, token)
 		}
-		c.Want("(error) ERR syntax error", "SET", "lock", "x", "GET", "FENCE")
+		if reply := c.Do("SET", "lock", "x", "GET", "FENCE"); !reply.IsError() {
+			t.Fatalf("SET with GET and FENCE answered %s", reply)
+		}
 		c.Want(`"other"`, "GET", "lock")
 	})
 }

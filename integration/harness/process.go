@@ -127,6 +127,26 @@ func (p *process) memory(field string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc status", field)
 }
 
+// clockTick is the unit of times in /proc/<pid>/stat (USER_HZ, 100 on Linux).
+const clockTick = 10 * time.Millisecond
+
+// cpu reads the processor time of the process, in user and system mode.
+func (p *process) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The fields after the program's name, which may hold spaces; proc(5).
+	_, after, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(after)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("short /proc stat %q", text)
+	}
+	user, errUser := strconv.ParseInt(fields[11], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * clockTick, errors.Join(errUser, errSystem)
+}
+
 // output collects what a process prints and watches for its ready line.
 type output struct {
 	mu      sync.Mutex

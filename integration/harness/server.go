@@ -4,9 +4,12 @@
 package harness
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Server is one running redis-server or redfence process. Its methods fail the
@@ -96,7 +99,17 @@ func (s *Server) Resume() { s.proc.signal(syscall.SIGCONT) }
 // RSS is the resident memory of the process now, in bytes.
 func (s *Server) RSS() int64 { return s.memory("VmRSS") }
 
-// PeakRSS is the largest resident memory since the process started, in bytes.
+// ResetPeak makes PeakRSS begin anew (proc(5), clear_refs).
+func (s *Server) ResetPeak() {
+	s.t.Helper()
+	path := fmt.Sprintf("/proc/%d/clear_refs", s.proc.cmd.Process.Pid)
+	if err := os.WriteFile(path, []byte("5"), 0); err != nil {
+		s.t.Fatalf("%s: %v", s.name, err)
+	}
+}
+
+// PeakRSS is the largest resident memory since the process started, or since
+// ResetPeak, in bytes.
 func (s *Server) PeakRSS() int64 { return s.memory("VmHWM") }
 
 func (s *Server) memory(field string) int64 {
@@ -106,6 +119,16 @@ func (s *Server) memory(field string) int64 {
 		s.t.Fatalf("%s: %v", s.name, err)
 	}
 	return size
+}
+
+// CPU is the processor time that the process has used so far, 0 when it has
+// ended. It may be called on any goroutine that does not outlive the process.
+func (s *Server) CPU() time.Duration {
+	used, err := s.proc.cpu()
+	if err != nil {
+		return 0
+	}
+	return used
 }
 
 // Stderr is what the present process has printed so far.
