@@ -16,35 +16,59 @@ func keyRows() []*Spec {
 
 func keyReads() []*Spec {
 	return []*Spec{
-		{Name: "exists", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "1.0.0",
-			Summary: "Counts those of the keys that are present."},
-		{Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "3.2.1",
-			Summary: "Counts those of the keys that are present."},
-		{Name: "type", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "1.0.0",
-			Summary: "Returns the type of a key."},
-		{Name: "keys", Arity: 2, Flags: ReadOnly, Raft: Read, Since: "1.0.0",
-			Summary: "Returns the keys that match a pattern."},
-		{Name: "scan", Arity: -2, Flags: ReadOnly, Raft: Read, Parse: parse(args.Scan), Since: "2.8.0",
-			Summary: "Walks over the keys."},
-		{Name: "randomkey", Arity: 1, Flags: ReadOnly, Raft: Read, Since: "1.0.0",
-			Summary: "Returns a key at random."},
+		{
+			Name: "exists", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "1.0.0",
+			Summary: "Counts those of the keys that are present.",
+		},
+		{
+			Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "3.2.1",
+			Summary: "Counts those of the keys that are present.",
+		},
+		{
+			Name: "type", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "1.0.0",
+			Summary: "Returns the type of a key.",
+		},
+		{
+			Name: "keys", Arity: 2, Flags: ReadOnly, Raft: Read, Since: "1.0.0",
+			Summary: "Returns the keys that match a pattern.",
+		},
+		{
+			Name: "scan", Arity: -2, Flags: ReadOnly, Raft: Read, Parse: parse(args.Scan), Since: "2.8.0",
+			Summary: "Walks over the keys.",
+		},
+		{
+			Name: "randomkey", Arity: 1, Flags: ReadOnly, Raft: Read, Since: "1.0.0",
+			Summary: "Returns a key at random.",
+		},
 	}
 }
 
 func keyWrites() []*Spec {
 	return []*Spec{
-		{Name: "del", Arity: -2, Flags: Write | Conditional, Keys: allKeys, Raft: Change, Since: "1.0.0",
-			Summary: "Deletes keys."},
-		{Name: "unlink", Arity: -2, Flags: Write | Fast | Conditional, Keys: allKeys, Raft: Change, Since: "4.0.0",
-			Summary: "Deletes keys."},
-		{Name: "rename", Arity: 3, Flags: Write | Conditional, Keys: twoKeys, Raft: Change, Since: "1.0.0",
-			Summary: "Gives a key another name, over any key that has it."},
-		{Name: "renamenx", Arity: 3, Flags: Write | Fast | Conditional, Keys: twoKeys, Raft: Change, Since: "1.0.0",
-			Summary: "Gives a key another name that is free."},
-		{Name: "copy", Arity: -3, Flags: Write | DenyOOM | Conditional, Keys: twoKeys, Raft: Change, Parse: parse(args.Copy),
-			Since: "6.2.0", Summary: "Copies a key."},
-		{Name: "move", Arity: 3, Flags: Write | Fast | Conditional, Keys: oneKey, Raft: Change, Parse: parse(args.Move),
-			Since: "1.0.0", Summary: "Moves a key to another database."},
+		{
+			Name: "del", Arity: -2, Flags: Write | Conditional, Keys: allKeys, Raft: Change, Since: "1.0.0",
+			Summary: "Deletes keys.",
+		},
+		{
+			Name: "unlink", Arity: -2, Flags: Write | Fast | Conditional, Keys: allKeys, Raft: Change, Since: "4.0.0",
+			Summary: "Deletes keys.",
+		},
+		{
+			Name: "rename", Arity: 3, Flags: Write | Conditional, Keys: twoKeys, Raft: Change, Since: "1.0.0",
+			Summary: "Gives a key another name, over any key that has it.",
+		},
+		{
+			Name: "renamenx", Arity: 3, Flags: Write | Fast | Conditional, Keys: twoKeys, Raft: Change, Since: "1.0.0",
+			Summary: "Gives a key another name that is free.",
+		},
+		{
+			Name: "copy", Arity: -3, Flags: Write | DenyOOM | Conditional, Keys: twoKeys, Raft: Change, Parse: parse(args.Copy),
+			Since: "6.2.0", Summary: "Copies a key.",
+		},
+		{
+			Name: "move", Arity: 3, Flags: Write | Fast | Conditional, Keys: oneKey, Raft: Change, Parse: parse(args.Move),
+			Since: "1.0.0", Summary: "Moves a key to another database.",
+		},
 	}
 }
 
@@ -58,8 +82,10 @@ func objectRow() *Spec {
 		on("refcount", "Returns the number of references to the value of a key."),
 		on("idletime", "Returns the seconds since the last use of a key, as far as it is known."),
 		on("freq", "Returns how often a key is used, which is not counted here."),
-		&Spec{Name: "help", Arity: 2, Flags: Loading | Stale, Raft: Read, Since: "6.2.0",
-			Summary: "Lists the subcommands."},
+		&Spec{
+			Name: "help", Arity: 2, Flags: Loading | Stale, Raft: Read, Since: "6.2.0",
+			Summary: "Lists the subcommands.",
+		},
 	)
 	object.Since = "2.2.3"
 	return object

@@ -9,16 +9,26 @@ func stringRows() []*Spec {
 
 func stringReads() []*Spec {
 	return []*Spec{
-		{Name: "get", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "1.0.0",
-			Summary: "Returns the string value of a key."},
-		{Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "1.0.0",
-			Summary: "Returns the string values of keys."},
-		{Name: "strlen", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "2.2.0",
-			Summary: "Returns the length of a string."},
-		{Name: "getrange", Arity: 4, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.GetRange), Since: "2.4.0",
-			Summary: "Returns a part of a string."},
-		{Name: "substr", Arity: 4, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.GetRange), Since: "1.0.0",
-			Summary: "Returns a part of a string."},
+		{
+			Name: "get", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "1.0.0",
+			Summary: "Returns the string value of a key.",
+		},
+		{
+			Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: allKeys, Raft: Read, Since: "1.0.0",
+			Summary: "Returns the string values of keys.",
+		},
+		{
+			Name: "strlen", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey, Raft: Read, Since: "2.2.0",
+			Summary: "Returns the length of a string.",
+		},
+		{
+			Name: "getrange", Arity: 4, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.GetRange), Since: "2.4.0",
+			Summary: "Returns a part of a string.",
+		},
+		{
+			Name: "substr", Arity: 4, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.GetRange), Since: "1.0.0",
+			Summary: "Returns a part of a string.",
+		},
 	}
 }
 

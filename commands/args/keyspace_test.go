@@ -73,8 +73,11 @@ func TestExpire(t *testing.T) {
 		err  error
 	}{
 		{"EXPIRE k 5", args.Seconds, args.ExpireOptions{Expiry: args.Expiry{Unit: args.Seconds, Ms: 5000}}, nil},
-		{"EXPIRE k -5 gt XX", args.Millis,
-			args.ExpireOptions{Expiry: args.Expiry{Unit: args.Millis, Ms: -5}, When: args.IfGreater | args.IfTTL}, nil},
+		{
+			"EXPIRE k -5 gt XX", args.Millis,
+			args.ExpireOptions{Expiry: args.Expiry{Unit: args.Millis, Ms: -5}, When: args.IfGreater | args.IfTTL},
+			nil,
+		},
 		{"EXPIRE k 5 NX NX", args.Millis, args.ExpireOptions{Expiry: args.Expiry{Unit: args.Millis, Ms: 5}, When: args.IfNoTTL}, nil},
 		{"EXPIRE k 5 NX XX", args.Millis, args.ExpireOptions{}, resp.ErrExpireNX},
 		{"EXPIRE k x GT LT", args.Millis, args.ExpireOptions{}, resp.ErrExpireGTLT},
@@ -94,8 +97,10 @@ func TestExpire(t *testing.T) {
 }
 
 func TestCursor(t *testing.T) {
-	for text, want := range map[string]uint64{"": 0, "0": 0, "17": 17, "+5": 5, "-1": math.MaxUint64, "007": 7,
-		"18446744073709551615": math.MaxUint64} {
+	for text, want := range map[string]uint64{
+		"": 0, "0": 0, "17": 17, "+5": 5, "-1": math.MaxUint64, "007": 7,
+		"18446744073709551615": math.MaxUint64,
+	} {
 		if got, err := args.Cursor(text); err != nil || got != want {
 			t.Errorf("Cursor(%q) = %d, %v, want %d", text, got, err, want)
 		}
@@ -134,8 +139,10 @@ func TestLongDouble(t *testing.T) {
 			t.Errorf("%s + %s = %s, %v, want %s", tt.a, tt.b, sum, ok, tt.want)
 		}
 	}
-	for _, text := range []string{"", " 1", "1 ", "abc", "nan", "1e", "1e99999", "1e-99999", "1e99999999999999999999",
-		"1_0", "0b1", "0o1", "+-1", "0x", ".", "1p5", strings.Repeat("1", 6000)} {
+	for _, text := range []string{
+		"", " 1", "1 ", "abc", "nan", "1e", "1e99999", "1e-99999", "1e99999999999999999999",
+		"1_0", "0b1", "0o1", "+-1", "0x", ".", "1p5", strings.Repeat("1", 6000),
+	} {
 		if got, err := args.ParseLongDouble(text); !errors.Is(err, resp.ErrNotFloat) {
 			t.Errorf("%q: %v", text, got)
 		}
@@ -153,8 +160,10 @@ func TestLongDouble(t *testing.T) {
 // FuzzArgs gives random words to every option parser of the table: none may panic, and every error must be one of
 // the wire.
 func FuzzArgs(f *testing.F) {
-	for _, seed := range []string{"NX\x00PX\x0030000", "EX\x0010\x00KEEPTTL", "0\x00MATCH\x00*\x00COUNT\x005", "3\x00WITHVALUES",
-		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "-9223372036854775808"} {
+	for _, seed := range []string{
+		"NX\x00PX\x0030000", "EX\x0010\x00KEEPTTL", "0\x00MATCH\x00*\x00COUNT\x005", "3\x00WITHVALUES",
+		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "-9223372036854775808",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

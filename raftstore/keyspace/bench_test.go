@@ -13,7 +13,7 @@ import (
 // held is the name of the i-th lock of the benchmarks, and an owner as Redisson writes them.
 func held(i int) string { return fmt.Sprintf("lock:{order}:%09d", i) }
 
-const owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1"
+const lockOwner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1"
 
 // withLocks returns a keyspace with n string locks that have a TTL, and n/8 hash locks.
 func withLocks(tb testing.TB, n int) *Keyspace {
@@ -25,9 +25,9 @@ func withLocks(tb testing.TB, n int) *Keyspace {
 			t = ks.Begin(Stamp{Now: 1_000, Wall: 1_796_000_000_000_000})
 		}
 		t.Mark()
-		t.Exec(bound(tb, "SET", held(i), owner, "NX", "PX", "30000"))
+		t.Exec(bound(tb, "SET", held(i), lockOwner, "NX", "PX", "30000"))
 		if i%8 == 0 {
-			t.Exec(bound(tb, "HSET", "h:"+held(i), owner, "1"))
+			t.Exec(bound(tb, "HSET", "h:"+held(i), lockOwner, "1"))
 			t.Exec(bound(tb, "PEXPIRE", "h:"+held(i), "30000"))
 		}
 	}
@@ -35,6 +35,7 @@ func withLocks(tb testing.TB, n int) *Keyspace {
 }
 
 func bound(tb testing.TB, line ...string) *commands.Request {
+	tb.Helper()
 	r, err := commands.Bind(line, 0)
 	if err != nil {
 		tb.Fatal(err)
@@ -67,9 +68,9 @@ func BenchmarkCommands(b *testing.B) {
 		bench("GET", func(i int) []string { return []string{"GET", held(i)} })
 		bench("EXISTS", func(i int) []string { return []string{"EXISTS", held(i)} })
 		bench("PTTL", func(i int) []string { return []string{"PTTL", held(i)} })
-		bench("HEXISTS", func(i int) []string { return []string{"HEXISTS", "h:" + held(i/8*8), owner} })
-		bench("HGET", func(i int) []string { return []string{"HGET", "h:" + held(i/8*8), owner} })
-		bench("HINCRBY", func(i int) []string { return []string{"HINCRBY", "h:" + held(i/8*8), owner, "1"} })
+		bench("HEXISTS", func(i int) []string { return []string{"HEXISTS", "h:" + held(i/8*8), lockOwner} })
+		bench("HGET", func(i int) []string { return []string{"HGET", "h:" + held(i/8*8), lockOwner} })
+		bench("HINCRBY", func(i int) []string { return []string{"HINCRBY", "h:" + held(i/8*8), lockOwner, "1"} })
 		bench("PEXPIRE", func(i int) []string { return []string{"PEXPIRE", held(i), fmt.Sprint(40_000 + i%7)} })
 		bench("SET-NX-PX-held", func(i int) []string { return []string{"SET", held(i), "x", "NX", "PX", "30000"} })
 		bench("DEL-absent", func(i int) []string { return []string{"DEL", "free:" + held(i)} })
@@ -81,7 +82,7 @@ func BenchmarkLockCycle(b *testing.B) {
 	for _, keys := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			ks := withLocks(b, keys)
-			acquire, release := bound(b, "SET", "lock:mine", owner, "NX", "PX", "30000"), bound(b, "DEL", "lock:mine")
+			acquire, release := bound(b, "SET", "lock:mine", lockOwner, "NX", "PX", "30000"), bound(b, "DEL", "lock:mine")
 			b.ReportAllocs()
 			for b.Loop() {
 				t := ks.Begin(Stamp{Now: 2_000, Wall: 1_796_000_000_000_000})
@@ -96,7 +97,7 @@ func BenchmarkLockCycle(b *testing.B) {
 
 // BenchmarkBind measures lookup, arity and options of an acquire.
 func BenchmarkBind(b *testing.B) {
-	line := []string{"SET", held(1), owner, "NX", "PX", "30000"}
+	line := []string{"SET", held(1), lockOwner, "NX", "PX", "30000"}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := commands.Bind(line, 0); err != nil {

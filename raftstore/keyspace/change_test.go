@@ -11,8 +11,10 @@ import (
 // TestWhatChangesNothing lists requests after which everything is as before: a dry transaction must say so, and the
 // real one must leave the state alone, token counter included.
 func TestWhatChangesNothing(t *testing.T) {
-	setup := []string{"SET s v", "SET ttl v PX 5000", "SET abs v PXAT 90000", "SET n 5", "SET e \"\"", "HSET h f v n 5",
-		"SCRIPT LOAD \"return 1\""}
+	setup := []string{
+		"SET s v", "SET ttl v PX 5000", "SET abs v PXAT 90000", "SET n 5", "SET e \"\"", "HSET h f v n 5",
+		"SCRIPT LOAD \"return 1\"",
+	}
 	for _, line := range []string{
 		"SET s v", "SET ttl v PX 5000", "SET ttl v KEEPTTL", "SET abs v PXAT 90000", "SET s w NX", "SET nokey w XX",
 		"SET abs v EXAT 90", "SETNX s w", "SETEX ttl 5 v", "PSETEX ttl 5000 v", "GETSET s v", "MSET s v n 5",
@@ -55,8 +57,10 @@ func TestWhatChangesNothing(t *testing.T) {
 
 // TestWhatChangesSomething is the counterpart: a dry transaction leaves these to the log and does not do them.
 func TestWhatChangesSomething(t *testing.T) {
-	setup := []string{"SET s v", "SET ttl v PX 5000", "SET abs v PXAT 90000", "SET n 5", "HSET h f v n 5",
-		"SCRIPT LOAD \"return 1\""}
+	setup := []string{
+		"SET s v", "SET ttl v PX 5000", "SET abs v PXAT 90000", "SET n 5", "HSET h f v n 5",
+		"SCRIPT LOAD \"return 1\"",
+	}
 	for _, line := range []string{
 		"SET s w", "SET s v PX 5", "SET ttl v", "SET ttl v PX 4999", "SET abs v PXAT 90001", "SET new v NX",
 		"SETNX new v", "SETEX ttl 6 v", "GETSET s w", "MSET s v new 1", "MSETNX a 1 b 2", "GETDEL s", "GETEX ttl PERSIST",
@@ -134,8 +138,10 @@ func TestAFailedRequestOfManyKeysChangesNone(t *testing.T) {
 	ks := New()
 	run(t, ks, Stamp{Now: 1}, "SET taken v")
 	before := dump(t, ks)
-	for _, line := range []string{"MSETNX a 1 taken 2", "MSETNX taken 1 a 2", "MSET a 1 b", "MSET a 1 __fence__:x 2",
-		"DEL taken __fence__:x", "HSET taken f v", "COPY taken x DB 16"} {
+	for _, line := range []string{
+		"MSETNX a 1 taken 2", "MSETNX taken 1 a 2", "MSET a 1 b", "MSET a 1 __fence__:x 2",
+		"DEL taken __fence__:x", "HSET taken f v", "COPY taken x DB 16",
+	} {
 		run(t, ks, Stamp{Now: 1}, line)
 		if !bytes.Equal(before, dump(t, ks)) {
 			t.Errorf("%s: the state has changed", line)

@@ -241,12 +241,13 @@ func hincrby(t *Txn, r *commands.Request) resp.Value {
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
-	was, n := "0", int64(0)
+	was := "0"
 	v, ok := h.get(field)
 	if ok {
 		was = v
 	}
-	if n, err = args.Int(was); err != nil {
+	n, err := args.Int(was)
+	if err != nil {
 		return resp.ErrHashNotInteger.Value()
 	}
 	if n, ok = sum(n, by); !ok {

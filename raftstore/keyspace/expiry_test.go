@@ -67,10 +67,18 @@ func TestExpiryAtTheEdges(t *testing.T) {
 		{"a negative TTL before store time has begun", "PEXPIRE k -5", Stamp{}, "EXISTS k", 0},
 		{"the smallest TTL there is", "PEXPIRE k -9223372036854775808", Stamp{Now: 7}, "EXISTS k", 0},
 		{"the largest TTL before the epoch", "PEXPIRE k 9223372036854775807", Stamp{Now: 7}, "PTTL k", math.MaxInt64 - 7},
-		{"the largest absolute time", "PEXPIREAT k 9223372036854775807", Stamp{Now: 7, Wall: 5_000}, "PEXPIRETIME k",
-			math.MaxInt64},
-		{"with a wall clock before the epoch", "PEXPIREAT k 9223372036854775807", Stamp{Now: 7, Wall: -9_000_000}, "PTTL k",
-			math.MaxInt64 - 7},
+		{
+			"the largest absolute time", "PEXPIREAT k 9223372036854775807",
+			Stamp{Now: 7, Wall: 5_000},
+			"PEXPIRETIME k",
+			math.MaxInt64,
+		},
+		{
+			"with a wall clock before the epoch", "PEXPIREAT k 9223372036854775807",
+			Stamp{Now: 7, Wall: -9_000_000},
+			"PTTL k",
+			math.MaxInt64 - 7,
+		},
 		{"a TTL of 1 ms", "PEXPIRE k 1", Stamp{Now: 7}, "PTTL k", 1},
 	}
 	for _, tt := range tests {
@@ -126,8 +134,11 @@ func TestExpireDueGoesByDeadlineOverAllDatabases(t *testing.T) {
 	txn = ks.Begin(Stamp{Now: 40})
 	txn.ExpireDue(2)
 	txn.ExpireDue(100)
-	want := []Event{{Channel: "__keyevent@3__:expired", Payload: "b"}, {Channel: "__keyevent@15__:expired", Payload: "c"},
-		{Channel: "__keyevent@0__:expired", Payload: "a"}}
+	want := []Event{
+		{Channel: "__keyevent@3__:expired", Payload: "b"},
+		{Channel: "__keyevent@15__:expired", Payload: "c"},
+		{Channel: "__keyevent@0__:expired", Payload: "a"},
+	}
 	if !slices.Equal(txn.Events(), want) {
 		t.Errorf("events %v, want %v", txn.Events(), want)
 	}
@@ -163,8 +174,10 @@ func TestKeysThatAreDueAreNotShown(t *testing.T) {
 func TestDryReadOfKeysThatAreDue(t *testing.T) {
 	ks := New()
 	run(t, ks, Stamp{Now: 10}, "SET due v PX 5", "SET held v PX 50")
-	for line, want := range map[string]bool{"GET due": true, "KEYS *": true, "DBSIZE": true, "SCAN 0": true, "GET held": false,
-		"KEYS h*": false, "SET held w NX": false, "EXISTS held due": true} {
+	for line, want := range map[string]bool{
+		"GET due": true, "KEYS *": true, "DBSIZE": true, "SCAN 0": true, "GET held": false,
+		"KEYS h*": false, "SET held w NX": false, "EXISTS held due": true,
+	} {
 		dry := ks.Try(15, 0)
 		exec(t, dry, line)
 		if dry.Undecided() != want {

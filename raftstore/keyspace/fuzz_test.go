@@ -41,8 +41,10 @@ func (p *program) stamp() Stamp {
 var (
 	fuzzKeys   = []string{"a", "b", "c", "d"}
 	fuzzFields = []string{"f", "g", "h", "owner", "x0123456789012345678901234567890123456789012345678901234567890123456789"}
-	fuzzValues = []string{"", "1", "-7", "v", "owner", "3.5", "9223372036854775807", "1e400",
-		"x0123456789012345678901234567890123456789012345678901234567890123456789"}
+	fuzzValues = []string{
+		"", "1", "-7", "v", "owner", "3.5", "9223372036854775807", "1e400",
+		"x0123456789012345678901234567890123456789012345678901234567890123456789",
+	}
 	fuzzTimes = []string{"-1", "0", "1", "5", "30", "100", "1000", "2500", "9223372036854775807"}
 	fuzzCount = []string{"-3", "-1", "0", "1", "2", "5"}
 )
@@ -188,8 +190,12 @@ func apply(t *testing.T, ks *Keyspace, s Stamp, r *commands.Request, twice bool)
 // is written back as it came.
 func FuzzRestore(f *testing.F) {
 	ks := New()
-	for _, line := range [][]string{{"SET", "a", "1", "PX", "100"}, {"HSET", "h", "f", "v"}, {"SCRIPT", "LOAD", "return 1"},
-		{"HSET", "large", fuzzFields[4], "v"}} {
+	for _, line := range [][]string{
+		{"SET", "a", "1", "PX", "100"},
+		{"HSET", "h", "f", "v"},
+		{"SCRIPT", "LOAD", "return 1"},
+		{"HSET", "large", fuzzFields[4], "v"},
+	} {
 		ks.Begin(Stamp{Now: 10, Wall: 1}).Exec(mustBind(line))
 	}
 	var good bytes.Buffer

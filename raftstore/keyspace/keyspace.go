@@ -7,6 +7,8 @@
 package keyspace
 
 import (
+	"maps"
+
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/fencing"
@@ -58,11 +60,11 @@ func bindHandlers() []handler {
 
 func allHandlers() map[string]handler {
 	all := make(map[string]handler)
-	for _, group := range []map[string]handler{genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
-		stringHandlers(), hashHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers()} {
-		for name, h := range group {
-			all[name] = h
-		}
+	for _, group := range []map[string]handler{
+		genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
+		stringHandlers(), hashHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers(),
+	} {
+		maps.Copy(all, group)
 	}
 	return all
 }

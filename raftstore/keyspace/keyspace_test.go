@@ -75,8 +75,13 @@ func TestRollbackRestoresEverything(t *testing.T) {
 
 	txn := ks.Begin(Stamp{Now: 1, Wall: 9})
 	m := txn.Mark()
-	for _, line := range [][]string{{"SET", "kept", "new"}, {"DEL", "gone"}, {"SET", "made", "y", "PX", "5"},
-		{"PUBLISH", "ch", "m"}, {"SET", "kept", "newer", "PX", "7"}} {
+	for _, line := range [][]string{
+		{"SET", "kept", "new"},
+		{"DEL", "gone"},
+		{"SET", "made", "y", "PX", "5"},
+		{"PUBLISH", "ch", "m"},
+		{"SET", "kept", "newer", "PX", "7"},
+	} {
 		r, err := commands.Bind(line, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -71,8 +71,10 @@ func TestScanFilters(t *testing.T) {
 	for i := range 50 {
 		run(t, ks, Stamp{Now: 1}, fmt.Sprintf("SET s%d v", i), fmt.Sprintf("HSET h%d f v", i))
 	}
-	for line, want := range map[string]int{"SCAN %s": 100, "SCAN %s TYPE hash": 50, "SCAN %s MATCH s1*": 11,
-		"SCAN %s MATCH *1 TYPE string COUNT 3": 5, "SCAN %s TYPE list": 0} {
+	for line, want := range map[string]int{
+		"SCAN %s": 100, "SCAN %s TYPE hash": 50, "SCAN %s MATCH s1*": 11,
+		"SCAN %s MATCH *1 TYPE string COUNT 3": 5, "SCAN %s TYPE list": 0,
+	} {
 		if found, _ := walk(t, ks, line, func(int) {}); len(found) != want {
 			t.Errorf("%s found %d keys, want %d", line, len(found), want)
 		}
@@ -119,13 +121,13 @@ func TestHashGrowsAndStays(t *testing.T) {
 		want string
 	}{
 		{"one field", func(ks *Keyspace) { run(t, ks, Stamp{}, "HSET h f v") }, "listpack"},
-		{"as many fields as a list holds", func(ks *Keyspace) { fields(t, ks, 0, smallHash) }, "listpack"},
-		{"one more", func(ks *Keyspace) { fields(t, ks, 0, smallHash+1) }, "hashtable"},
+		{"as many fields as a list holds", func(ks *Keyspace) { fields(t, ks, smallHash) }, "listpack"},
+		{"one more", func(ks *Keyspace) { fields(t, ks, smallHash+1) }, "hashtable"},
 		{"a value of 64 bytes", func(ks *Keyspace) { run(t, ks, Stamp{}, "HSET h f "+fmt.Sprintf("%064d", 1)) }, "listpack"},
 		{"a value of 65 bytes", func(ks *Keyspace) { run(t, ks, Stamp{}, "HSET h f "+fmt.Sprintf("%065d", 1)) }, "hashtable"},
 		{"a field of 65 bytes", func(ks *Keyspace) { run(t, ks, Stamp{}, "HSET h "+fmt.Sprintf("%065d", 1)+" v") }, "hashtable"},
 		{"large, then small again", func(ks *Keyspace) {
-			fields(t, ks, 0, 200)
+			fields(t, ks, 200)
 			for i := range 198 {
 				run(t, ks, Stamp{}, "HDEL h "+held(i))
 			}
@@ -149,16 +151,17 @@ func TestHashGrowsAndStays(t *testing.T) {
 	}
 }
 
-func fields(t *testing.T, ks *Keyspace, from, to int) {
+// fields makes a hash of n fields.
+func fields(t *testing.T, ks *Keyspace, n int) {
 	t.Helper()
-	for i := from; i < to; i++ {
+	for i := range n {
 		run(t, ks, Stamp{}, "HSET h "+held(i)+" "+strconv.Itoa(i))
 	}
 }
 
 func TestLargeHash(t *testing.T) {
 	ks := New()
-	fields(t, ks, 0, 500)
+	fields(t, ks, 500)
 	for line, want := range map[string]resp.Value{
 		"HGET h " + held(321):                     resp.Str("321"),
 		"HEXISTS h nofield":                       resp.Int(0),
