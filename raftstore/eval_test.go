@@ -6,6 +6,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/keyspace"
 	"github.com/redfence/redfence/raftstore/script"
 )
 
@@ -127,5 +128,19 @@ func TestABlockRunsAsOne(t *testing.T) {
 	}
 	if n := s.Stats().Entries; n != 1 {
 		t.Errorf("%d log entries, want 1", n)
+	}
+}
+
+func TestADryScriptDoesNotGoOnForLong(t *testing.T) {
+	m := newMachine(DefaultConfig("").Scripts)
+	calls := &commands.Call{Requests: []*commands.Request{request(t, "EVAL",
+		`local n = 0 while redis.call('EXISTS', 'k') == 0 do redis.call('SET', 'k', 'x') n = n + 1 end return n`, "0")}}
+	txn := m.ks.Begin(keyspace.Stamp{Now: 1})
+	txn.Remember(script.SHA1Hex(calls.Requests[0].Args[1]), calls.Requests[0].Args[1])
+	if v, ok := m.try(calls, 1, 1); ok {
+		t.Fatalf("a script that writes was answered without the log: %+v", v)
+	}
+	if got := m.exec(m.ks.Begin(keyspace.Stamp{Now: 2}), calls.Requests[0]); got.Int() != 1 {
+		t.Errorf("the run that counts: %+v", got)
 	}
 }
