@@ -35,7 +35,10 @@ func Append(dst []byte, v Value, p Protocol) []byte {
 	case Map, Set, Push:
 		return aggregate(dst, v, p)
 	case Pairs:
-		return pairs(dst, v.Elems, p)
+		if p == RESP3 {
+			return Append(dst, Arr(v.Rows()...), p)
+		}
+		return elements(number(dst, '*', int64(len(v.Elems))), v.Elems, p)
 	case Double, Boolean, BigNumber, Verbatim:
 		return scalar3(dst, v, p)
 	case Null:
@@ -64,18 +67,6 @@ func aggregate(dst []byte, v Value, p Protocol) []byte {
 		}
 	}
 	return elements(number(dst, mark, n), v.Elems, p)
-}
-
-// pairs writes rows of two, each as an array of its own in RESP3.
-func pairs(dst []byte, elems []Value, p Protocol) []byte {
-	if p == RESP2 {
-		return elements(number(dst, '*', int64(len(elems))), elems, p)
-	}
-	dst = number(dst, '*', int64(len(elems)/2))
-	for i := 0; i+1 < len(elems); i += 2 {
-		dst = elements(number(dst, '*', 2), elems[i:i+2], p)
-	}
-	return dst
 }
 
 // scalar3 writes the single values that RESP2 knows only as bulk strings or integers.

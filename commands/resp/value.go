@@ -76,6 +76,15 @@ func MapOf(pairs ...Value) Value { return Value{Kind: Map, Elems: pairs} }
 // PairsOf is a reply of rows of two: the first and second of each row in turn.
 func PairsOf(rows ...Value) Value { return Value{Kind: Pairs, Elems: rows} }
 
+// Rows are the rows of Pairs as arrays of two, which is what RESP3 shows.
+func (v Value) Rows() []Value {
+	rows := make([]Value, 0, len(v.Elems)/2)
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		rows = append(rows, Arr(v.Elems[i:i+2]...))
+	}
+	return rows
+}
+
 // SetOf is a set reply.
 func SetOf(elems ...Value) Value { return Value{Kind: Set, Elems: elems} }
 

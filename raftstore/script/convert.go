@@ -67,7 +67,7 @@ func (m *machine) list(l *lua.LState, elems []resp.Value) *lua.LTable {
 // value2 gives RESP3 kinds the shape that they have in RESP2.
 func (m *machine) value2(l *lua.LState, v resp.Value) lua.LValue {
 	switch v.Kind {
-	case resp.Map, resp.Set:
+	case resp.Map, resp.Set, resp.Pairs:
 		return m.list(l, v.Elems)
 	case resp.Boolean:
 		return lua.LNumber(v.Int())
@@ -84,6 +84,8 @@ func (m *machine) value3(l *lua.LState, v resp.Value) lua.LValue {
 		return m.field(l, "map", m.dict(l, v.Elems, 2))
 	case resp.Set:
 		return m.field(l, "set", m.dict(l, v.Elems, 1))
+	case resp.Pairs:
+		return m.list(l, v.Rows())
 	case resp.Boolean:
 		return lua.LBool(v.Int() != 0)
 	case resp.Double:
