@@ -45,8 +45,9 @@ func (n *node) run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
-		if n.store.Wait(running) != nil {
-			return nil // told to stop before there was anything to serve
+		if err := n.store.Wait(running); err != nil {
+			n.log.Info("told to stop before the store was ready", "error", err)
+			return nil //nolint:nilerr // asked for, so no failure
 		}
 		if err := n.log.Ready(n.listener.Addr().String(), n.cfg.Mode); err != nil {
 			return err
