@@ -44,11 +44,19 @@ func (s *Server) start() {
 	s.t.Cleanup(func() {
 		proc.signal(syscall.SIGCONT)
 		proc.end(syscall.SIGKILL)
+		for _, alarm := range alarms {
+			if strings.Contains(proc.out.String(), alarm) {
+				s.t.Errorf("%s printed %q", s.name, alarm)
+			}
+		}
 		if s.t.Failed() {
 			s.t.Logf("end of %s's output:\n%s", s.name, tail(proc.out.String()))
 		}
 	})
 }
+
+// alarms are what no server may print in any test.
+var alarms = []string{"WARNING: DATA RACE", "panic: ", "fatal error: "}
 
 // isReadyLine looks for the ready line of either program.
 func (s *Server) isReadyLine(line string) bool {
