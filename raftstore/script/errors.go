@@ -111,7 +111,7 @@ var (
 	vmIndex     = regexp.MustCompile(`(?s)^attempt to index a non-table object\((\w+)\) with key '(.*)'$`)
 	vmArith     = regexp.MustCompile(`^cannot perform \w+ operation between (\w+) and (\w+)$`)
 	vmCompare   = regexp.MustCompile(`^attempt to compare (\w+) with (\w+)$`)
-	vmTextStart = []string{"attempt to ", "cannot perform ", "__unm ", "__len ", "registry ", "too many recursions"}
+	vmTextStart = []string{"attempt to ", "cannot perform ", "registry ", "too many recursions"}
 )
 
 // translate words an error of the library's VM as Lua 5.1 does. Other texts pass unchanged.
@@ -141,10 +141,6 @@ func (m *machine) vmText(chunk string, line int, text string) string {
 	switch text {
 	case "attempt to call a non-function object":
 		return operandError("call", sites.name(line, siteCall, "", 1, 0), "nil")
-	case "__unm undefined":
-		return operandError("perform arithmetic on", sites.name(line, siteNegate, "", 1, 0), "table")
-	case "__len undefined":
-		return operandError("get length of", sites.name(line, siteLength, "", 1, 0), "nil")
 	case "registry overflow":
 		return "stack overflow"
 	case "too many recursions in gettable", "too many recursions in settable":

@@ -12,6 +12,7 @@ func (m *machine) openHelpers() {
 	byName := map[string]lua.LGFunction{
 		fnAlloc: m.alloc, fnSet: m.set, fnFill: m.fillComputed, fnConcat: m.concat, fnBound: m.bound, fnMod: m.mod,
 		fnLess: m.less, fnLessEq: m.lessEq, fnMore: m.more, fnMoreEq: m.moreEq, fnPass: m.pass,
+		fnLength: m.length, fnNegate: m.negate,
 	}
 	redis := m.globals.RawGetString("redis").(*lua.LTable)
 	fixed := map[string]lua.LValue{
@@ -272,43 +273,44 @@ func (m *machine) more(l *lua.LState) int   { return m.compare(l, l.Get(2), l.Ge
 func (m *machine) moreEq(l *lua.LState) int { return m.compare(l, l.Get(2), l.Get(1), true) }
 
 func (m *machine) compare(l *lua.LState, a, b lua.LValue, orEqual bool) int {
-	l.Push(lua.LBool(m.isLess(l, a, b, orEqual)))
+	less, ok := m.isLess(l, a, b, orEqual)
+	if !ok {
+		m.raise(l, compareText(a, b))
+	}
+	l.Push(lua.LBool(less))
 	return 1
 }
 
-// isLess is a < b or a <= b. Strings compare by bytes, as in the C locale that Redis sets.
-func (m *machine) isLess(l *lua.LState, a, b lua.LValue, orEqual bool) bool {
+// isLess is a < b or a <= b; ok is false for values that have no order. Strings compare by bytes, as in the C locale
+// that Redis sets.
+func (m *machine) isLess(l *lua.LState, a, b lua.LValue, orEqual bool) (less, ok bool) {
+	if a.Type() != b.Type() {
+		return false, false
+	}
 	switch x := a.(type) {
 	case lua.LNumber:
-		if y, ok := b.(lua.LNumber); ok {
-			return x < y || orEqual && x == y
-		}
+		y := b.(lua.LNumber)
+		return x < y || orEqual && x == y, true
 	case lua.LString:
-		if y, ok := b.(lua.LString); ok {
-			m.take(l, int64(min(len(x), len(y))/64), 0)
-			return x < y || orEqual && x == y
-		}
-	default:
-		if a.Type() == b.Type() {
-			return m.lessMeta(l, a, b, orEqual)
-		}
+		y := b.(lua.LString)
+		m.take(l, int64(min(len(x), len(y))/64), 0)
+		return x < y || orEqual && x == y, true
 	}
-	m.compareError(l, a, b)
-	return false
+	return m.lessMeta(l, a, b, orEqual)
 }
 
-func (m *machine) lessMeta(l *lua.LState, a, b lua.LValue, orEqual bool) bool {
+func (m *machine) lessMeta(l *lua.LState, a, b lua.LValue, orEqual bool) (less, ok bool) {
 	if orEqual {
 		if h := commonHandler(l, a, b, "__le"); h != lua.LNil {
-			return lua.LVAsBool(m.call2(l, h, a, b))
+			return lua.LVAsBool(m.call2(l, h, a, b)), true
 		}
 		a, b = b, a
 	}
 	h := commonHandler(l, a, b, "__lt")
 	if h == lua.LNil {
-		m.compareError(l, a, b)
+		return false, false
 	}
-	return lua.LVAsBool(m.call2(l, h, a, b)) != orEqual
+	return lua.LVAsBool(m.call2(l, h, a, b)) != orEqual, true
 }
 
 // commonHandler is a metamethod that both operands share.
@@ -320,10 +322,38 @@ func commonHandler(l *lua.LState, a, b lua.LValue, event string) lua.LValue {
 	return h
 }
 
-func (m *machine) compareError(l *lua.LState, a, b lua.LValue) {
+func compareText(a, b lua.LValue) string {
 	x, y := typeName(a), typeName(b)
 	if x == y {
-		m.raise(l, "attempt to compare two "+x+" values")
+		return "attempt to compare two " + x + " values"
 	}
-	m.raise(l, "attempt to compare "+x+" with "+y)
+	return "attempt to compare " + x + " with " + y
+}
+
+// length is the operator "#"; in Lua 5.1 tables have no metamethod for it.
+func (m *machine) length(l *lua.LState) int {
+	switch v := l.Get(1).(type) {
+	case lua.LString:
+		l.Push(lua.LNumber(len(v)))
+	case *lua.LTable:
+		l.Push(lua.LNumber(v.Len()))
+	default:
+		m.operand(l, "get length of", siteLength, 1, 0, v)
+	}
+	return 1
+}
+
+// negate is unary minus, of strings too.
+func (m *machine) negate(l *lua.LState) int {
+	v := l.Get(1)
+	if n, ok := toNumber(v); ok {
+		l.Push(-n)
+		return 1
+	}
+	handler := l.GetMetaField(v, "__unm")
+	if handler == lua.LNil || v.Type() == lua.LTString {
+		m.operand(l, "perform arithmetic on", siteNegate, 1, 0, v)
+	}
+	l.Push(m.call2(l, handler, v, v))
+	return 1
 }

@@ -74,11 +74,8 @@ func twoDigits(s string, i int) (n, next int) {
 }
 
 func (a args) convert(out []byte, d directive, arg int) []byte {
-	if strings.IndexByte("cdiouxXeEfgGqs", d.verb) >= 0 && arg > a.l.GetTop() {
-		if strings.IndexByte("qs", d.verb) >= 0 {
-			a.m.typeError(a.l, a.fn, arg, "string")
-		}
-		a.m.typeError(a.l, a.fn, arg, "number")
+	if arg > a.l.GetTop() {
+		a.fails(arg, "no value")
 	}
 	switch d.verb {
 	case 'c':

@@ -169,6 +169,9 @@ func redisSetResp(a args) int {
 	switch n, _ := toNumber(a.l.Get(1)); n {
 	case 2, 3:
 		a.m.resp3 = n == 3
+		if s, ok := a.m.inv.Caller.(ProtocolSetter); ok {
+			s.SetProtocol(resp.Protocol(n))
+		}
 	default:
 		a.m.raiseTable(a.l, "ERR RESP version must be 2 or 3.")
 	}

@@ -28,21 +28,11 @@ func (m *machine) openStringMeta() {
 			return 1
 		}))
 	}
-	meta.RawSetString("__unm", m.l.NewFunction(m.negate))
 	m.l.SetMetatable(lua.LString(""), meta)
 	m.strMeta = m.l.NewTable()
 	m.strMeta.RawSetString("__index", methods)
 	m.strMeta.Metatable = m.sealed
 	m.ipairsNext = m.bind(entry{"ipairs", ipairsNext})
-}
-
-func (m *machine) negate(l *lua.LState) int {
-	n, ok := toNumber(l.Get(1))
-	if !ok {
-		m.operand(l, "perform arithmetic on", siteNegate, 1, 0, l.Get(1))
-	}
-	l.Push(-n)
-	return 1
 }
 
 // position converts an index that may count from the end.

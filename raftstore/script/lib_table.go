@@ -128,7 +128,6 @@ func tableForeachi(a args) int {
 
 func tableSort(a args) int {
 	t := a.table(1)
-	a.checkWritable(t)
 	s := sorter{a: a, t: t}
 	if a.l.Get(2) != lua.LNil {
 		s.less = a.function(2)
@@ -150,7 +149,11 @@ func (s *sorter) lt(x, y lua.LValue) bool {
 	if s.less != nil {
 		return lua.LVAsBool(s.a.m.call2(s.a.l, s.less, x, y))
 	}
-	return s.a.m.isLess(s.a.l, x, y, false)
+	less, ok := s.a.m.isLess(s.a.l, x, y, false)
+	if !ok {
+		s.a.l.Error(lua.LString(compareText(x, y)), 0)
+	}
+	return less
 }
 
 func (s *sorter) swap(i, j int) {
@@ -159,7 +162,10 @@ func (s *sorter) swap(i, j int) {
 	s.put(j, x)
 }
 
-func (s *sorter) put(i int, v lua.LValue) { s.a.m.rawSet(s.a.l, s.t, lua.LNumber(i), v) }
+func (s *sorter) put(i int, v lua.LValue) {
+	s.a.checkWritable(s.t)
+	s.a.m.rawSet(s.a.l, s.t, lua.LNumber(i), v)
+}
 
 // order swaps the items i and j when j is less.
 func (s *sorter) order(i, j int) {

@@ -53,6 +53,7 @@ func trimSpace(s string) string {
 // parseNumber reads a number as Lua 5.1 on glibc does: C's strtod, white space around it, hexadecimal with or without
 // exponent, "inf" and "nan"; octal and digit separators are unknown.
 func parseNumber(s string) (lua.LNumber, bool) {
+	s, _, _ = strings.Cut(s, "\x00") // a C string
 	s = trimSpace(s)
 	if s == "" || strings.IndexByte(s, '_') >= 0 || len(s) > 4096 {
 		return 0, false

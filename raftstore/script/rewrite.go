@@ -21,6 +21,8 @@ const (
 	fnLessEq = "(lesseq) " // (a, b): a <= b
 	fnMore   = "(more) "   // (a, b): a > b
 	fnMoreEq = "(moreeq) " // (a, b): a >= b
+	fnLength = "(length) " // (a): #a
+	fnNegate = "(negate) " // (a): -a
 	fnPass   = "(pass) "   // (...): pays for a list of values of any length
 
 	fnCall    = "(call) "    // redis.call, when the script names it so
@@ -29,7 +31,7 @@ const (
 )
 
 var helperNames = []string{
-	fnAlloc, fnSet, fnFill, fnConcat, fnBound, fnMod, fnLess, fnLessEq, fnMore, fnMoreEq, fnPass, fnCall, fnPcall,
+	fnAlloc, fnSet, fnFill, fnConcat, fnBound, fnMod, fnLess, fnLessEq, fnMore, fnMoreEq, fnLength, fnNegate, fnPass, fnCall, fnPcall,
 	fnGlobals,
 }
 

@@ -56,11 +56,14 @@ func (r *rewriter) operator(e ast.Expr) ast.Expr {
 	case *ast.UnaryMinusOpExpr:
 		r.operands(e.Line(), siteNegate, e.Expr)
 		e.Expr = r.expr(e.Expr)
+		if _, ok := e.Expr.(*ast.NumberExpr); !ok {
+			return call(e.Line(), fnNegate, e.Expr)
+		}
 	case *ast.UnaryNotOpExpr:
 		e.Expr = r.expr(e.Expr)
 	case *ast.UnaryLenOpExpr:
 		r.operands(e.Line(), siteLength, e.Expr)
-		e.Expr = r.expr(e.Expr)
+		return call(e.Line(), fnLength, r.expr(e.Expr))
 	}
 	return e
 }
@@ -168,9 +171,12 @@ func (r *rewriter) compare(e *ast.RelationalOpExpr) ast.Expr {
 }
 
 func isNumeric(e ast.Expr) bool {
-	switch e.(type) {
-	case *ast.NumberExpr, *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr, *ast.UnaryLenOpExpr:
+	switch e := e.(type) {
+	case *ast.NumberExpr, *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr:
 		return true
+	case *ast.FuncCallExpr:
+		fn, ok := e.Func.(*ast.IdentExpr)
+		return ok && fn.Value == fnLength
 	}
 	return false
 }

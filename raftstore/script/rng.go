@@ -1,7 +1,7 @@
 package script
 
 // rng is the generator behind math.random: the 48-bit linear congruential generator of drand48, with 31 bits of result,
-// as Redis has it so that scripts draw the same numbers on every server.
+// the one of Redis. Each script begins with the seed 0, as in Redis up to 6; Redis 7 goes on where the last script stopped.
 type rng struct{ state uint64 }
 
 const (

@@ -21,6 +21,12 @@ type Caller interface {
 	Call(args []string) (v resp.Value, stop bool)
 }
 
+// ProtocolSetter is a Caller that answers some commands differently in RESP3 (ZRANGE WITHSCORES gives pairs, not a flat
+// list). SetProtocol is called when the script calls redis.setresp; each run begins in RESP2.
+type ProtocolSetter interface {
+	SetProtocol(p resp.Protocol)
+}
+
 // Outcome tells how a run ended, and so what becomes of its writes.
 type Outcome uint8
 
