@@ -110,7 +110,6 @@ func (m *machine) failed(err error) (resp.Value, Outcome) {
 		return resp.Err("ERR redfence: internal error in script " + m.inv.SHA), OverBudget
 	}
 	if m.stopped {
-		m.broken = true
 		return m.stopReply, Stopped
 	}
 	if m.b.spent() {
@@ -228,10 +227,10 @@ func (m *machine) unwound(l, th *lua.LState, err error) *lua.ApiError {
 	if errors.As(err, &ae) && ae.Type == lua.ApiErrorPanic {
 		panic(ae.Object.String())
 	}
+	th.SetTop(0)
 	if m.b.spent() {
 		l.Error(lua.LString(m.b.why()), 0)
 	}
-	th.SetTop(0)
 	m.take(l, caughtErrorCost, 0)
 	return ae
 }
