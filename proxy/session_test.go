@@ -129,35 +129,57 @@ func TestACloseResultIsTheLastReply(t *testing.T) {
 	require.Empty(t, c.rest())
 }
 
-func TestDoneTwiceAnswersNobodyElse(t *testing.T) {
+func TestDoneTwiceChangesNothing(t *testing.T) {
 	var h held
-	_, addr := start(t, Config{Backend: &fakeBackend{submit: h.take}})
+	_, addr := start(t, Config{Backend: &fakeBackend{submit: h.take}, Limits: Limits{MaxPipeline: 1}})
 	c := dial(t, addr)
 	c.send(gets(1))
 	first := h.await(t, 1)[0]
 	echoBack(first)
 	require.Equal(t, "$1 0", c.next())
-	c.send(array("GET", "other"))
+	echoBack(first)
+	c.send(array("GET", "second") + array("GET", "third"))
 	second := h.await(t, 2)[1]
 	echoBack(first)
+	require.Equal(t, "+PONG", dial(t, addr).do("PING")) // time enough for the third, if the bound were off by one
+	require.Len(t, h.all(), 2)
 	echoBack(second)
-	require.Equal(t, "$5 other", c.next())
-	require.Equal(t, "+PONG", c.do("PING"))
+	require.Equal(t, "$6 second", c.next())
+	echoBack(h.await(t, 3)[2])
+	require.Equal(t, "$5 third", c.next())
 }
 
 func TestHalfClosedClientsAreAnswered(t *testing.T) {
 	var h held
 	closed := make(chan struct{})
 	backend := &fakeBackend{submit: h.take, closed: func() { close(closed) }}
-	_, addr := start(t, Config{Backend: backend})
+	srv, addr := start(t, Config{Backend: backend})
 	c := dial(t, addr)
 	c.send(gets(2))
 	require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
+	require.Eventually(t, func() bool { return len(srv.all()) == 1 && srv.all()[0].out.isEnding() }, patience, time.Millisecond)
 	for _, call := range h.await(t, 2) {
 		echoBack(call)
 	}
 	require.Equal(t, "$1\r\n0\r\n$1\r\n1\r\n", c.rest())
-	<-closed
+	awaitClosed(t, closed)
+}
+
+// isEnding tells whether the session has seen the end of its input.
+func (o *outbox) isEnding() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.phase == phaseEnding
+}
+
+// awaitClosed waits until the backend's stream is closed.
+func awaitClosed(t *testing.T, closed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Fatal("the stream was not closed")
+	}
 }
 
 // A hang-up looks like a half-closed connection at first. After a while the calls are abandoned.
@@ -169,11 +191,7 @@ func TestAHangUpAbandonsUnansweredCalls(t *testing.T) {
 	c.send(gets(1))
 	h.await(t, 1)
 	require.NoError(t, c.Close())
-	select {
-	case <-closed:
-	case <-time.After(patience):
-		t.Fatal("the stream was not closed")
-	}
+	awaitClosed(t, closed)
 	echoBack(h.all()[0]) // what was sent is still answered, to nobody
 	require.Eventually(t, func() bool { return len(srv.all()) == 0 }, patience, time.Millisecond)
 }
@@ -247,14 +265,18 @@ func TestIdleClientsAreClosed(t *testing.T) {
 	_, addr := start(t, Config{
 		Backend: &fakeBackend{submit: h.take}, Limits: Limits{IdleTimeout: 100 * time.Millisecond},
 	})
-	subscriber, waiting, idle := dial(t, addr), dial(t, addr), dial(t, addr)
+	subscriber, waiting := dial(t, addr), dial(t, addr)
 	require.Contains(t, subscriber.do("SUBSCRIBE x"), "subscribe")
 	waiting.send(array("GET", "a"))
 	h.await(t, 1)
-	require.Empty(t, idle.rest())
+	require.Empty(t, dial(t, addr).rest()) // by then the others have been idle for longer
 	require.Equal(t, "*2 $4 pong $0 ", subscriber.do("PING"))
-	echoBack(h.all()[0])
+	waiting.send(array("GET", "b"))
+	for _, call := range h.await(t, 2) {
+		echoBack(call)
+	}
 	require.Equal(t, "$1 a", waiting.next())
+	require.Equal(t, "$1 b", waiting.next())
 	require.Empty(t, waiting.rest())
 }
 
