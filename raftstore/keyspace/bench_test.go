@@ -55,11 +55,12 @@ func BenchmarkCommands(b *testing.B) {
 					bounds[i] = bound(b, make(i*7919%keys)...)
 				}
 				var t *Txn
+				start := ks.Now() + 1
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
 					if i%requests == 0 {
 						// Each pass over the requests is a millisecond later, so that a renewal changes something.
-						t = ks.Begin(Stamp{Now: 2_000 + int64(i/len(bounds)), Wall: 1_796_000_000_000_000})
+						t = ks.Begin(Stamp{Now: start + int64(i/len(bounds)), Wall: 1_796_000_000_000_000})
 					}
 					t.Mark()
 					t.Exec(bounds[i%len(bounds)])
