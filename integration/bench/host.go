@@ -73,8 +73,7 @@ func probeSync(dir string) (syncTimes, error) {
 	if err != nil {
 		return syncTimes{}, err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
+	defer f.Close() // it goes with the directory
 	block, took := make([]byte, 128), make([]time.Duration, writes)
 	for i := range took {
 		began := time.Now()

@@ -46,7 +46,10 @@ func (r *result) text() string {
 func (r *result) circumstances() string {
 	h, m := r.host, r.machine
 	lines := [][2]string{
-		{"date", h.date}, {"commit", h.commit}, {"kernel", h.kernel}, {"go", h.golang},
+		{"date", h.date},
+		{"commit", h.commit},
+		{"kernel", h.kernel},
+		{"go", h.golang},
 		{"machine", fmt.Sprintf("%d cores, %s", h.cores, h.processor)},
 		{"disk", fmt.Sprintf("%s; write of 128 bytes and fsync: p50 %s µs, p99 %s µs", h.fileSystem, micros(h.sync.p50), micros(h.sync.p99))},
 		{"rounds", fmt.Sprintf("%d of %v per server and setting", r.options.rounds, r.options.duration)},

@@ -37,8 +37,10 @@ type server struct {
 func redisServer(program, dir string) *server {
 	return &server{
 		name: "redis-server", about: "appendonly yes, appendfsync always", dir: filepath.Join(dir, "redis"),
-		argv: []string{program, "--bind", "127.0.0.1", "--dir", ".", "--save", "",
-			"--appendonly", "yes", "--appendfsync", "always"},
+		argv: []string{
+			program, "--bind", "127.0.0.1", "--dir", ".", "--save", "",
+			"--appendonly", "yes", "--appendfsync", "always",
+		},
 		version: []string{program, "--version"},
 	}
 }
@@ -47,8 +49,10 @@ func redisServer(program, dir string) *server {
 func redfenceServer(program, logStore, dir string) *server {
 	return &server{
 		name: "redfence", about: "raft, one node, log store " + logStore, dir: filepath.Join(dir, "redfence"),
-		argv: []string{program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data",
-			"--log-store", logStore, "--log-level", "warn"},
+		argv: []string{
+			program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data",
+			"--log-store", logStore, "--log-level", "warn",
+		},
 		version: []string{program, "version"},
 		ready:   regexp.MustCompile(`redfence ready listen=(\S+)`),
 	}
