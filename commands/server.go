@@ -37,7 +37,7 @@ func commandRows() *Spec {
 	c := container("command", ServerInfo, "Describes the commands.",
 		&Spec{Name: "count", Arity: 2, Flags: about, Since: "2.8.13", Summary: "Returns the number of commands."},
 		&Spec{Name: "docs", Arity: -2, Flags: about, Since: "7.0.0", Summary: "Describes commands for people."},
-		&Spec{Name: "getkeys", Arity: -3, Flags: about, Since: "2.8.13", Summary: "Returns the keys of a command line."},
+		&Spec{Name: "getkeys", Arity: -4, Flags: about, Since: "2.8.13", Summary: "Returns the keys of a command line."},
 		&Spec{Name: "info", Arity: -2, Flags: about, Since: "2.8.13", Summary: "Describes commands for programs."},
 		&Spec{
 			Name: "list", Arity: -2, Flags: about, Parse: parse(args.CommandList), Since: "7.0.0",

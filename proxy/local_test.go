@@ -45,7 +45,7 @@ var scripts = map[string]string{
 	"cluster":   "CLUSTER NODES | CLUSTER SLOTS | CLUSTER INFO | CLUSTER MYID | CLUSTER",
 	"role":      "ROLE",
 	"config":    "CONFIG GET save | CONFIG GET appendonly | CONFIG GET databases | CONFIG GET TIMEOUT | CONFIG GET sav? nosuch | CONFIG GET [ | CONFIG SET maxmemory",
-	"command":   "COMMAND INFO nosuch | COMMAND DOCS nosuch | COMMAND GETKEYS get a | COMMAND GETKEYS set a b | COMMAND GETKEYS get a b | COMMAND GETKEYS ping x | COMMAND GETKEYS nosuch a | COMMAND GETKEYS eval s 2 a b c | COMMAND LIST FILTERBY | COMMAND LIST FILTERBY x y | COMMAND LIST FILTERBY module x | COMMAND LIST FILTERBY PATTERN sel*",
+	"command":   "COMMAND INFO nosuch | COMMAND DOCS nosuch | COMMAND GETKEYS get a | COMMAND GETKEYS set a b | COMMAND GETKEYS get a b | COMMAND GETKEYS ping x | COMMAND GETKEYS ping | COMMAND GETKEYS get | COMMAND GETKEYS nosuch a | COMMAND GETKEYS eval s 2 a b c | COMMAND LIST FILTERBY | COMMAND LIST FILTERBY x y | COMMAND LIST FILTERBY module x | COMMAND LIST FILTERBY PATTERN sel*",
 	"info rows": "COMMAND INFO select echo client|id client|setname subscribe unsubscribe config|get publish",
 	"subscribe": "SUBSCRIBE a b a | PING | PING x | GET a | CLIENT LIST | PSUBSCRIBE p* | SSUBSCRIBE s | UNSUBSCRIBE nosuch a | UNSUBSCRIBE | PUNSUBSCRIBE | SUNSUBSCRIBE | PING",
 	"nothing":   "UNSUBSCRIBE | PUNSUBSCRIBE | SUNSUBSCRIBE | UNSUBSCRIBE a b",

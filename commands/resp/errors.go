@@ -41,7 +41,7 @@ const (
 	ErrScriptUnknown   Failure = "ERR Unknown Redis command called from script"
 	ErrScriptArity     Failure = "ERR Wrong number of args calling Redis command from script"
 	ErrNoAuth          Failure = "NOAUTH Authentication required."
-	ErrHelloNoAuth     Failure = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	ErrHelloNoAuth     Failure = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
 	ErrWrongPass       Failure = "WRONGPASS invalid username-password pair or user is disabled."
 	ErrNoPassword      Failure = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	ErrNoProto         Failure = "NOPROTO unsupported protocol version"
