@@ -21,24 +21,25 @@ func checksText(s *commands.Spec) bool { return s.Name == "script|load" }
 // eval runs EVAL, EVALSHA and their read-only forms (https://redis.io/docs/latest/commands/eval/). A script is one
 // step of the transaction: over its budget, all that it did is taken back; after an ordinary error its earlier
 // writes stay, as in Redis.
-func (m *machine) eval(t *keyspace.Txn, r *commands.Request) resp.Value {
+func (m *machine) eval(t *keyspace.Txn, r *commands.Request) (resp.Value, script.Outcome) {
 	opts, _ := r.Opts.(args.EvalOptions)
 	sha, text, err := m.scriptOf(t, r)
 	if err != nil {
-		return resp.ReplyFor(err)
+		return resp.ReplyFor(err), script.Failed
 	}
 	if t.Undecided() {
-		return resp.Value{} // a new script: only the log may remember it
+		return resp.Value{}, script.Stopped // a new script: only the log may remember it
 	}
 	mark := t.Mark()
-	v, out := m.engine.Run(script.Invocation{
-		SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv,
-		Caller: &caller{t: t, db: r.DB, readOnly: r.Spec.Flags.Has(commands.ReadOnly)},
-	})
+	c := m.newCaller(t, r, text)
+	v, out := m.engine.Run(script.Invocation{SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c})
+	if c.overwritten {
+		out = script.OverBudget
+	}
 	if out == script.OverBudget {
 		t.Rollback(mark)
 	}
-	return v
+	return v, out
 }
 
 // scriptOf returns the script of a request. The text of an EVAL is remembered for EVALSHA.
@@ -65,19 +66,32 @@ func (m *machine) scriptOf(t *keyspace.Txn, r *commands.Request) (sha, text stri
 
 // caller runs the commands of one script.
 type caller struct {
-	t        *keyspace.Txn
-	db       int
-	readOnly bool
-	wasted   int // calls since the dry transaction became undecided
+	t           *keyspace.Txn
+	db          int
+	readOnly    bool
+	wasted      int   // calls since the dry transaction became undecided
+	mayWrite    int64 // what t.Written must not go over
+	overwritten bool  // it did
 }
 
 // wastedCalls is how many commands a script may still call once it is clear that only the log can tell what they
 // do. Most scripts end within a few, and to end is cheaper than to be stopped, which costs the Lua state.
-const wastedCalls = 32
+const wastedCalls = 256
 
-// Call implements script.Caller.
+func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, text string) *caller {
+	flags, _ := script.Flags(text) // it compiles, so they are right
+	return &caller{t: t, db: r.DB, readOnly: flags.NoWrites || r.Spec.Flags.Has(commands.ReadOnly),
+		mayWrite: t.Written() + m.limits.Memory}
+}
+
+// Call implements script.Caller. It stops a script that makes the keyspace copy more than a script may use, and a dry
+// one that goes on for long.
 func (c *caller) Call(line []string) (resp.Value, bool) {
 	v := c.run(line)
+	if c.t.Written() > c.mayWrite {
+		c.overwritten = true
+		return resp.ErrScriptWrites.Value(), true
+	}
 	if c.t.Undecided() {
 		c.wasted++
 	}

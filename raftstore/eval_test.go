@@ -52,6 +52,14 @@ func TestScriptsInTheStore(t *testing.T) {
 		{"a read-only script may not write", [][]string{
 			{"EVAL_RO", `return redis.call('SET', KEYS[1], 'x')`, "1", "k"},
 		}, "-ERR Write commands are not allowed from read-only scripts."},
+		{"a script with the flag no-writes may not write", [][]string{
+			{"EVAL", "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], 'x')", "1", "k"},
+		}, "-ERR Write commands are not allowed from read-only scripts."},
+		{"a script that makes the store copy too much is taken back", [][]string{
+			{"EVAL", `redis.call('SET', 'a', 'x') for i = 1, 1000 do redis.call('APPEND', KEYS[1], ARGV[1]) end`, "1", "k",
+				strings.Repeat("x", 1<<20)},
+			{"EXISTS", "a", "k"},
+		}, ":0\r\n"},
 		{"blocking and session commands are refused", [][]string{
 			{"EVAL", `return redis.call('SUBSCRIBE', 'ch')`, "0"},
 		}, "-ERR This Redis command is not allowed from script"},
@@ -142,5 +150,28 @@ func TestADryScriptDoesNotGoOnForLong(t *testing.T) {
 	}
 	if got := m.exec(m.ks.Begin(keyspace.Stamp{Now: 2}), calls.Requests[0]); got.Int() != 1 {
 		t.Errorf("the run that counts: %+v", got)
+	}
+}
+
+func TestAScriptOverItsBudgetIsNotLogged(t *testing.T) {
+	cfg := DefaultConfig(t.TempDir())
+	cfg.Scripts.Steps = 20_000
+	s := open(t, cfg)
+	st := s.Open()
+	before := s.Stats().Entries
+	for _, text := range []string{
+		"while true do end",
+		"redis.call('SET', 'k', 'x') while true do end",
+		"while true do redis.call('INCR', 'k') end",
+	} {
+		if got := do(t, st, "EVAL", text, "0").Reply; !strings.Contains(got.Str, "exceeded its instruction budget") {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	if after := s.Stats().Entries; after != before {
+		t.Errorf("%d log entries: every replay would run them again", after-before)
+	}
+	if got := do(t, st, "EXISTS", "k").Reply.Int(); got != 0 {
+		t.Error("something was left behind")
 	}
 }

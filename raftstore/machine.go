@@ -20,10 +20,11 @@ type machine struct {
 	mu     sync.Mutex // held while a transaction runs and while a view is taken
 	ks     *keyspace.Keyspace
 	engine *script.Engine
+	limits script.Limits
 }
 
 func newMachine(limits script.Limits) *machine {
-	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion)}
+	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits}
 }
 
 // outcome is what applying one call gave: its replies, and for each event that was published the request that did.
@@ -76,6 +77,12 @@ func (m *machine) line(t *keyspace.Txn, line entry.Line) resp.Value {
 
 // exec runs one request as a step of its own.
 func (m *machine) exec(t *keyspace.Txn, r *commands.Request) resp.Value {
+	v, _ := m.step(t, r)
+	return v
+}
+
+// step is exec that also tells how a script ended; other commands are always done.
+func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script.Outcome) {
 	t.Select(r.DB)
 	t.Mark()
 	if isScript(r.Spec) {
@@ -83,10 +90,10 @@ func (m *machine) exec(t *keyspace.Txn, r *commands.Request) resp.Value {
 	}
 	if checksText(r.Spec) {
 		if err := m.engine.Check(r.Args[2]); err != nil {
-			return resp.Err(err.Error())
+			return resp.Err(err.Error()), script.Failed
 		}
 	}
-	return t.Exec(r)
+	return t.Exec(r), script.Done
 }
 
 // try runs a call without the log. It tells whether that was enough; if not, the call must go through the log.
@@ -94,18 +101,39 @@ func (m *machine) try(c *commands.Call, clock, wall int64) (resp.Value, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.ks.Try(clock, wall)
-	if !c.Block {
-		v := m.exec(t, c.Requests[0])
-		return v, !t.Undecided()
+	if c.Block {
+		return m.tryBlock(t, c.Requests)
 	}
-	replies := make([]resp.Value, 0, len(c.Requests))
-	for _, r := range c.Requests {
+	v, out := m.step(t, c.Requests[0])
+	switch {
+	case !t.Undecided():
+		return v, true
+	case out == script.OverBudget || out == script.Stopped:
+		return m.rehearse(c.Requests[0], clock, wall)
+	}
+	return resp.Value{}, false
+}
+
+func (m *machine) tryBlock(t *keyspace.Txn, block []*commands.Request) (resp.Value, bool) {
+	replies := make([]resp.Value, 0, len(block))
+	for _, r := range block {
 		replies = append(replies, m.exec(t, r))
 		if t.Undecided() {
 			return resp.Value{}, false
 		}
 	}
 	return resp.Arr(replies...), true
+}
+
+// rehearse finds out whether a script that wrote and did not end soon goes over its budget. Then it leaves nothing
+// behind, so its error is the answer, and no entry makes every replay run it again. Otherwise it must go through
+// the log.
+func (m *machine) rehearse(r *commands.Request, clock, wall int64) (resp.Value, bool) {
+	t := m.ks.Rehearse(clock, wall)
+	mark := t.Mark()
+	v, out := m.step(t, r)
+	t.Rollback(mark)
+	return v, out == script.OverBudget
 }
 
 // times are the store time of the last entry that was applied, and when the next key is due, if any has a TTL.

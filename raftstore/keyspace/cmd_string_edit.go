@@ -15,6 +15,7 @@ const longestString = 64 << 20
 // putText changes a string in place: the key keeps its token and TTL. An absent key comes into being.
 func (t *Txn) putText(key, s string) {
 	if o := t.edit(key); o != nil {
+		t.written += int64(len(s))
 		o.str = s
 		return
 	}

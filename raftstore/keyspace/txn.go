@@ -30,6 +30,7 @@ type Txn struct {
 	changed bool   // dry: a change was asked for
 	due     bool   // dry: a key was met whose TTL is over by the clock, but not yet by the log
 	draws   uint64 // numbers that random has given
+	written int64  // bytes of the strings that were stored
 	journal []change
 	events  []Event
 }
@@ -68,12 +69,24 @@ func (ks *Keyspace) Try(clock, wall int64) *Txn {
 	return &Txn{ks: ks, dry: true, stamp: Stamp{Now: ks.now, Clock: max(ks.now, clock), Wall: wall}}
 }
 
+// Rehearse starts a transaction that finds out exactly what a request would do now. The caller must take all of it
+// back: Rollback to the Mark that it takes first.
+func (ks *Keyspace) Rehearse(clock, wall int64) *Txn {
+	ks.owner++
+	now := max(ks.now, clock, 1)
+	return &Txn{ks: ks, stamp: Stamp{Now: now, Clock: now, Wall: wall}}
+}
+
 // Undecided tells whether a dry transaction met something that only the log can decide: a change, or a key that is
 // due.
 func (t *Txn) Undecided() bool { return t.dry && (t.changed || t.due) }
 
 // Events returns the publications made so far, in order. The slice is valid until the transaction goes on.
 func (t *Txn) Events() []Event { return t.events }
+
+// Written is the number of bytes of all strings that the transaction has stored so far, also of those that it has
+// replaced since. It bounds what a loop in a script can make the keyspace copy.
+func (t *Txn) Written() int64 { return t.written }
 
 // Stamp returns the time of the transaction.
 func (t *Txn) Stamp() Stamp { return t.stamp }
@@ -193,6 +206,9 @@ func (t *Txn) replace(key string, o *object) {
 	t.changed = true
 	if t.dry {
 		return
+	}
+	if o != nil {
+		t.written += int64(len(o.str))
 	}
 	old := t.ks.dbs[t.db].install(key, o)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old})

@@ -10,7 +10,15 @@ import (
 const priceUnit = 1024
 
 // metaPrice is what an instruction costs once a script has set a metatable: an index may then follow a chain of tables.
-const metaPrice = 4
+const metaPrice = 16
+
+// What calls of Go code cost in steps, beside what their work costs: a helper of rewritten code, a library function, a
+// command.
+const (
+	helperCost  = 3
+	libraryCost = 6
+	commandCost = 30
+)
 
 // budget counts what a run spends. It is the context.Context of the Lua state: the VM asks for Done before every
 // instruction, so that call is the instruction counter, and a closed channel ends the script at that instruction.

@@ -21,10 +21,17 @@ func (m *machine) openHelpers() {
 	for _, name := range helperNames {
 		v, ok := fixed[name]
 		if !ok {
-			v = m.l.NewFunction(byName[name])
+			v = m.helper(byName[name])
 		}
 		m.helpers = append(m.helpers, v)
 	}
+}
+
+func (m *machine) helper(fn lua.LGFunction) *lua.LFunction {
+	return m.l.NewFunction(func(l *lua.LState) int {
+		m.b.left -= helperCost
+		return fn(l)
+	})
 }
 
 // alloc pays for what the next statement makes. The library searches the list of all open captured locals for each

@@ -55,7 +55,7 @@ func (a args) command(raise bool) int {
 	if n == 0 {
 		return a.callFails(raise, "ERR Please specify at least one argument for this redis lib call")
 	}
-	m.take(l, int64(n), 0)
+	m.take(l, commandCost+int64(n), 0)
 	m.argv = m.argv[:0]
 	for i := 1; i <= n; i++ {
 		switch v := l.Get(i).(type) {

@@ -50,7 +50,10 @@ func (m *machine) fill(t *lua.LTable, entries []entry) {
 }
 
 func (m *machine) bind(e entry) *lua.LFunction {
-	return m.l.NewFunction(func(l *lua.LState) int { return e.fn(args{m: m, l: l, fn: e.name}) })
+	return m.l.NewFunction(func(l *lua.LState) int {
+		m.b.left -= libraryCost
+		return e.fn(args{m: m, l: l, fn: e.name})
+	})
 }
 
 // noGlobal is Redis's guard against misspelt names.
