@@ -76,17 +76,19 @@ func (b *budget) why() string {
 
 // take charges steps and bytes and tells whether both were there. Sizes come from scripts, so sums must not overflow.
 func (b *budget) take(steps, bytes int64) bool {
-	if steps > b.left {
+	switch {
+	case b.left < 0:
+		return false
+	case bytes > b.memory:
+		b.stop(fmt.Sprintf(textMemory, b.limits.Memory))
+		return false
+	case steps > b.left:
 		b.left = -1
 		return false
 	}
 	b.left -= steps
-	if bytes > b.memory {
-		b.left, b.reason = -1, fmt.Sprintf(textMemory, b.limits.Memory)
-		return false
-	}
 	b.memory -= bytes
-	return b.left >= 0
+	return true
 }
 
 // sees raises the price of an instruction when the script gets hold of a string of n bytes.

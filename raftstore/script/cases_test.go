@@ -3,6 +3,7 @@ package script_test
 import (
 	"bufio"
 	"bytes"
+	"strings"
 )
 
 func newReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
@@ -108,7 +109,7 @@ var sameAsRedis = []struct {
 		`return {string.byte("abc",1,-1)}`, `return {string.byte("abc")}`, `return {string.byte("abc",10)}`, `return {string.byte("abc",-1)}`,
 		`return {string.byte("abc",0)}`, `return string.char(65,66,0,255)`, `return string.char(256)`, `return string.char(-1)`, `return string.char()`,
 		`return string.reverse("abc")`, `return string.upper("aZ\228")`, `return string.lower("AbC")`, `return string.len("a\0b")`,
-		`return #"a\0b"`, `return "\65\x41\z"`, `return "a\
+		`return #"a\0b"`, "return '" + strings.Repeat("a'..'b", 90) + "'", "return " + strings.Repeat("1 ..", 90) + "nil", `return "\65\x41\z"`, `return "a\
 b"`, `return [[
 x]]`, `return [==[a]]b]==]`, `return "a".."b"..1 ..2.5`, `return 1 ..""`, `return "a" < "b"`, `return "a\0a" < "a\0b"`, `return "Z" < "a"`,
 		`return "" < "a"`, `return "a" <= "a"`, `return "\255" > "a"`, `return "10" == 10`, `return ("%d"):format(5)`,

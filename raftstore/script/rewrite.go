@@ -44,13 +44,14 @@ const (
 	maxWork      = 5_000_000 // comparisons of names and constants
 	maxUpvalues  = 60        // real Lua's LUAI_MAXUPVALUES
 	maxListItems = 20_000    // the library's compiler breaks constructors with more than 25,550
+	maxConcat    = 4000      // operands of one chain of ".."
 	chunkItems   = 40        // operands of one helper call: a function has 200 registers
 )
 
 // Bytes charged for what one evaluation of an expression makes. They are rounded up from the library's structures.
 const (
 	tableBytes   = 512
-	fieldBytes   = 128
+	fieldBytes   = 192
 	itemBytes    = 16
 	closureBytes = 128
 	argBytes     = 4096

@@ -116,7 +116,7 @@ func (r *rewriter) callee(e ast.Expr) ast.Expr {
 			kind, _ := r.fn.find(lib.Value)
 			helper, known := commandCalls[constKey(attr.Key)]
 			if kind == "global" && known {
-				return r.expr(ident(e.Line(), helper))
+				return ident(e.Line(), helper)
 			}
 		}
 	}
@@ -205,11 +205,15 @@ func (r *rewriter) concat(e *ast.StringConcatOpExpr) ast.Expr {
 		rest = c.Rhs
 	}
 	parts = append(parts, rest)
+	if len(parts) > maxConcat {
+		r.fail(e.Line(), errNesting)
+		return e
+	}
 	r.operands(e.Line(), siteConcat, parts...)
 	r.exprs(parts)
-	for len(parts) > chunkItems {
-		tail := len(parts) - chunkItems
-		parts = append(parts[:tail:tail], concatCall(e.Line(), parts[tail:]))
+	for len(parts) > chunkItems { // from the left, which takes fewer registers; only a metamethod could tell
+		head := concatCall(e.Line(), parts[:chunkItems])
+		parts = append([]ast.Expr{head}, parts[chunkItems:]...)
 	}
 	return concatCall(e.Line(), parts)
 }

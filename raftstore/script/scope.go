@@ -75,7 +75,7 @@ func (r *rewriter) resolve(e *ast.IdentExpr) {
 	}
 	for range out {
 		g.captured[e.Value] = true
-		if len(g.captured) > maxUpvalues+len(helperNames) {
+		if len(g.captured) > maxUpvalues {
 			r.fail(e.Line(), errUpvalues)
 		}
 		g = g.parent
