@@ -57,6 +57,9 @@ func FuzzRun(f *testing.F) {
 		if out1 != out2 || show(v1) != show(v2) || strings.Join(c1.log, "\n") != strings.Join(c2.log, "\n") {
 			t.Errorf("a new engine: %v %s, a used one: %v %s", out1, show(v1), out2, show(v2))
 		}
+		if strings.HasPrefix(v1.Str, "ERR redfence: internal error") {
+			t.Error(v1.Str)
+		}
 	})
 }
 

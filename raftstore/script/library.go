@@ -22,6 +22,8 @@ func (m *machine) openLibraries() {
 	m.library("table", tableLibrary())
 	math := m.library("math", mathLibrary())
 	addMathConstants(math)
+	m.library("bit", bitLibrary())
+	m.library("struct", structLibrary())
 	redis := m.library("redis", redisLibrary())
 	m.addRedisConstants(redis)
 	m.globals.RawSetString("KEYS", m.l.NewTable())

@@ -15,6 +15,7 @@ const (
 	maxFrames       = 1000    // calls nested in each other; real Lua: 20,000, of which 200 through C
 	maxThreadFrames = 200     // the same inside of one pcall
 	maxProtected    = 100     // pcalls nested in each other
+	keptThreads     = 4       // threads kept for the next run
 	maxRegisters    = 128_000 // values on the stack
 	growRegisters   = 4096
 	caughtErrorCost = 2000 // steps; the library walks the whole stack for each error
@@ -82,6 +83,10 @@ func (m *machine) run(p *program, inv Invocation) (resp.Value, Outcome) {
 
 func (m *machine) start(p *program, inv Invocation) {
 	m.b.reset()
+	if len(m.threads) > keptThreads {
+		clear(m.threads[keptThreads:])
+		m.threads = m.threads[:keptThreads]
+	}
 	m.p, m.inv, m.depth, m.resp3 = p, inv, 0, false
 	m.loaded, m.rawNames, m.ids, m.stopped = nil, nil, nil, false
 	m.deleted, m.captures, m.calling = 0, 0, false
@@ -106,19 +111,27 @@ func (m *machine) failed(err error) (resp.Value, Outcome) {
 		if m.calling {
 			panic(ae) // a fault of the Caller, not of the script
 		}
-		m.broken = true
+		m.drop()
 		return resp.Err("ERR redfence: internal error in script " + m.inv.SHA), OverBudget
 	}
 	if m.stopped {
 		return m.stopReply, Stopped
 	}
 	if m.b.spent() {
-		m.broken = true
+		m.drop()
 		return resp.Err(fmt.Sprintf("ERR %s script: %s", m.b.why(), m.inv.SHA)), OverBudget
 	}
 	v := m.errorReply(ae)
 	m.inv = Invocation{}
 	return v, Failed
+}
+
+// drop gives the Lua state up. Compiled programs still refer to the machine, but not to what the script had made.
+func (m *machine) drop() {
+	m.broken = true
+	m.globals.RawSetString("KEYS", lua.LNil)
+	m.globals.RawSetString("ARGV", lua.LNil)
+	m.l, m.threads, m.ids, m.loaded = nil, nil, nil, nil
 }
 
 // closure is the program as a function of this state.

@@ -2,4 +2,5 @@
 
 package script_test
 
+// slowdown is how much longer the interpreter takes under the race detector.
 const slowdown = 8
