@@ -52,7 +52,7 @@ var hostile = []struct{ name, text string }{
 	{"gsub that grows", `return #string.gsub(string.rep("x", 1e5), "x", string.rep("y", 1e5))`},
 	{"gsub with captures", `local s = "x" while true do s = string.gsub(s, "(.+)", "%1%1") end`},
 	{"gsub by function", `local big = string.rep("y", 1e5) return #string.gsub(string.rep("x", 1e5), "x", function() return big end)`},
-	{"nested gsub", `local function f(s) return (string.gsub(s, ".", f)) end return f("x")`},
+	{"nested gsub", `local function f(s) return (string.gsub(s, ".", f)) end while true do pcall(f, "x") end`},
 	{"list of tables", `local t = {} local i = 0 while true do i = i + 1 t[i] = {i} end`},
 	{"chain of tables", `local l while true do l = {n = l} end`},
 	{"chain of empty tables", `local l while true do local t = {} t.n = l l = t end`},
@@ -168,7 +168,7 @@ func runHostile(t *testing.T, e *script.Engine, text string) (resp.Value, int) {
 	took := cpuTime(t) - begin
 	runtime.ReadMemStats(&after)
 	t.Logf("%v, %d MiB allocated in all", took, (after.TotalAlloc-before.TotalAlloc)>>20)
-	if out != script.OverBudget && text != `local function f(s) return (string.gsub(s, ".", f)) end return f("x")` {
+	if out != script.OverBudget {
 		t.Errorf("outcome %v: %s", out, show(v))
 	}
 	if out == script.OverBudget && !strings.Contains(v.Str, "exceeded its") {

@@ -150,24 +150,11 @@ func (ms *matcher) match(s, p int) int {
 	defer func() { ms.depth-- }()
 	for p < len(ms.pat) {
 		ms.step()
-		switch ms.pat[p] {
-		case '(':
-			if p+1 < len(ms.pat) && ms.pat[p+1] == ')' {
-				return ms.open(s, p+2, capturePosition)
-			}
-			return ms.open(s, p+1, captureOpen)
-		case ')':
-			return ms.close(s, p+1)
-		case '$':
-			if p+1 == len(ms.pat) {
-				if s == len(ms.src) {
-					return s
-				}
-				return -1
-			}
-		case '%':
-			next, end, ok := ms.escape(s, p)
-			if ok {
+		if end, done := ms.rest(s, p); done {
+			return end
+		}
+		if ms.pat[p] == '%' {
+			if next, end, ok := ms.escape(s, p); ok {
 				if next < 0 {
 					return -1
 				}
@@ -176,10 +163,7 @@ func (ms *matcher) match(s, p int) int {
 			}
 		}
 		ep := ms.classEnd(p)
-		if ep < len(ms.pat) && strings.IndexByte("?*+-", ms.pat[ep]) >= 0 {
-			if ms.pat[ep] != '?' {
-				return ms.repeat(s, p, ep)
-			}
+		if ep < len(ms.pat) && ms.pat[ep] == '?' {
 			if ms.single(s, p, ep) {
 				if e := ms.match(s+1, ep+1); e >= 0 {
 					return e
@@ -194,6 +178,34 @@ func (ms *matcher) match(s, p int) int {
 		s, p = s+1, ep
 	}
 	return s
+}
+
+// rest matches what leaves nothing for the loop of match: captures, repetitions, the end of the subject.
+func (ms *matcher) rest(s, p int) (end int, done bool) {
+	switch ms.pat[p] {
+	case '(':
+		if p+1 < len(ms.pat) && ms.pat[p+1] == ')' {
+			return ms.open(s, p+2, capturePosition), true
+		}
+		return ms.open(s, p+1, captureOpen), true
+	case ')':
+		return ms.close(s, p+1), true
+	case '$':
+		if p+1 == len(ms.pat) {
+			if s == len(ms.src) {
+				return s, true
+			}
+			return -1, true
+		}
+	case '%':
+		if p+1 < len(ms.pat) && strings.IndexByte("bf0123456789", ms.pat[p+1]) >= 0 {
+			return 0, false
+		}
+	}
+	if ep := ms.classEnd(p); ep < len(ms.pat) && strings.IndexByte("*+-", ms.pat[ep]) >= 0 {
+		return ms.repeat(s, p, ep), true
+	}
+	return 0, false
 }
 
 // escape handles %b, %f and %1 to %9; ok is false for other characters behind the "%".

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redfence/redfence/commands/resp"
 )
@@ -36,25 +35,26 @@ var startRedis = sync.OnceValues(func() (*redisServer, error) {
 	s := &redisServer{addr: filepath.Join(dir, "redis.sock"), dir: dir}
 	s.cmd = exec.Command(bin, "--port", "0", "--unixsocket", s.addr, "--save", "", "--dir", dir,
 		"--busy-reply-threshold", "0")
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	return s, s.ready()
+	return s, untilReady(out)
 })
 
-// ready waits until the server accepts connections.
-func (s *redisServer) ready() error {
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		c, err := net.Dial("unix", s.addr)
-		if err == nil {
-			return c.Close()
+// untilReady reads the server's log until it accepts connections; the rest of the log is read and forgotten.
+func untilReady(log io.Reader) error {
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "eady to accept connections") {
+			go func() { _, _ = io.Copy(io.Discard, log) }() // ends with the server
+			return nil
 		}
-		if time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(5 * time.Millisecond)
 	}
+	return fmt.Errorf("redis-server ended early: %w", lines.Err())
 }
 
 func TestMain(m *testing.M) {
