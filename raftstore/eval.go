@@ -75,7 +75,7 @@ type caller struct {
 }
 
 // wastedCalls is how many commands a script may still call once it is clear that only the log can tell what they
-// do. Most scripts end within a few, and to end is cheaper than to be stopped, which costs the Lua state.
+// do. Most scripts end within a few, and to end is cheaper than to be unwound.
 const wastedCalls = 256
 
 func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, text string) *caller {

@@ -114,8 +114,15 @@ var (
 	vmTextStart = []string{"attempt to ", "cannot perform ", "registry ", "too many recursions"}
 )
 
+// longestVMText is the length above which a text is not one of the VM's. To match a text of many megabytes that a
+// script raised takes seconds.
+const longestVMText = 1024
+
 // translate words an error of the library's VM as Lua 5.1 does. Other texts pass unchanged.
 func (m *machine) translate(text string) string {
+	if len(text) > longestVMText {
+		return text
+	}
 	match := positioned.FindStringSubmatch(text)
 	if match == nil {
 		return strings.TrimPrefix(text, " ")
