@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the client programs: downloads what they need, once, and skips what is up to date.
-# Usage: build.sh [redisson] [python] [golang] [rediscli]     (default: all)
+# Usage: build.sh [redisson] [python] [golang] [node] [rediscli]     (default: all)
 # A program whose tool is missing is skipped with the reason. The exit code is 1 when a build failed.
 set -u
 cd "$(dirname "$0")" || exit 1
 clients=("$@")
-[ $# -gt 0 ] || clients=(redisson python golang rediscli)
+[ $# -gt 0 ] || clients=(redisson python golang node rediscli)
 
 # Only downloads are tried again: three times in all.
 retry() {
@@ -53,6 +53,17 @@ build_golang() {
   (cd golang && retry go mod download && go build -o target/suite .) && echo "golang: built"
 }
 
+build_node() {
+  missing node node || missing node npm && return
+  if ! node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)'; then
+    echo "node: skipped, node $(node --version) is older than 20" && return
+  fi
+  fresh node node/node_modules/built node/package.json node/package-lock.json && return
+  # The lock file names versions and checksums but no registry (.npmrc), so any registry will do.
+  retry npm --prefix node ci --no-audit --no-fund --loglevel=error > /dev/null &&
+    touch node/node_modules/built && echo "node: built"
+}
+
 build_rediscli() {
   missing rediscli redis-cli || echo "rediscli: nothing to build"
 }
@@ -60,7 +71,7 @@ build_rediscli() {
 code=0
 for client in "${clients[@]}"; do
   case $client in
-    redisson | python | golang | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    redisson | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
     *) echo "no such client: $client" >&2 && exit 2 ;;
   esac
 done

@@ -1,7 +1,8 @@
-// Program golang runs the locks of redsync, and go-redis by itself, against the server at -addr, in named cases.
+// Program golang runs the lock libraries of Go against the server at -addr, in named cases.
 //
-// Every case runs with RESP2 and with RESP3. The program prints one line per case, "ok NAME DETAILS" or
-// "not ok NAME REASON", and its exit code is 1 when any case failed.
+// -suite chooses the libraries, -case one case only. A suite runs with each protocol that its client speaks. The
+// program prints one line per case, "ok NAME DETAILS" or "not ok NAME REASON", and its exit code is 1 when any case
+// failed.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -26,35 +28,81 @@ type testCase struct {
 
 // env is what a case works with.
 type env struct {
-	client *redis.Client
-	key    string // no other case and no other run uses this key
+	addr     string
+	protocol int
+	client   *redis.Client
+	pool     redsyncredis.Pool // what redsync uses
+	key      string            // no other case and no other run uses this key
+}
+
+// suite is the cases of a library, and the RESP protocols that its client speaks.
+type suite struct {
+	protocols []int
+	cases     []testCase
+	pool      func(e env) (redsyncredis.Pool, func(), error) // of the suites of redsync
+}
+
+func suites() map[string]suite {
+	both := []int{2, 3}
+	return map[string]suite{
+		"go-redis":            {both, append(redsyncCases(), goRedisCases()...), goRedisPool},
+		"redislock":           {both, redislockCases(), nil},
+		"redsync-redigo":      {[]int{2}, redsyncCases(), redigoPool},
+		"redsync-rueidis":     {both, redsyncCases(), rueidisPool},
+		"rueidis":             {[]int{3}, rueidisCases(), nil},
+		"rueidislock":         {[]int{3}, rueidislockCases(tracking), nil},
+		"rueidislock-noloop":  {[]int{3}, rueidislockCases(noLoop), nil},
+		"rueidislock-polling": {both, rueidislockCases(polling), nil},
+	}
 }
 
 func main() {
 	addr := flag.String("addr", "", "host:port of the server")
+	name := flag.String("suite", "go-redis", "which libraries")
+	only := flag.String("case", "", "run this case only")
 	flag.Parse()
-	if *addr == "" {
+	chosen, known := suites()[*name]
+	if *addr == "" || !known {
 		flag.Usage()
 		os.Exit(2)
 	}
 	passed := true
-	for _, protocol := range []int{2, 3} {
-		client := redis.NewClient(&redis.Options{Addr: *addr, Protocol: protocol, MaxRetries: -1})
-		for _, c := range append(redsyncCases(), goRedisCases()...) {
-			name := fmt.Sprintf("resp%d/%s", protocol, c.name)
-			passed = runCase(client, name, c) && passed
-		}
-		_ = client.Close()
+	for _, protocol := range chosen.protocols {
+		passed = chosen.run(env{addr: *addr, protocol: protocol}, *only) && passed
 	}
 	if !passed {
 		os.Exit(1)
 	}
 }
 
-func runCase(client *redis.Client, name string, c testCase) bool {
+// run runs the cases, or only one of them, with one protocol, and tells whether all have passed.
+func (s suite) run(e env, only string) bool {
+	e.client = redis.NewClient(&redis.Options{Addr: e.addr, Protocol: e.protocol, MaxRetries: -1})
+	defer e.client.Close()
+	if s.pool != nil {
+		pool, closePool, err := s.pool(e)
+		if err != nil {
+			fmt.Println("not ok connect", err)
+			return false
+		}
+		defer closePool()
+		e.pool = pool
+	}
+	passed := true
+	for _, c := range s.cases {
+		if only == "" || only == c.name {
+			passed = runCase(e, c) && passed
+		}
+	}
+	return passed
+}
+
+func runCase(e env, c testCase) bool {
+	name := fmt.Sprintf("resp%d/%s", e.protocol, c.name)
+	e.key = fmt.Sprintf("golang:%d:%s", time.Now().UnixNano(), name)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	details, err := c.run(ctx, env{client: client, key: fmt.Sprintf("golang:%d:%s", time.Now().UnixNano(), name)})
+	details, err := c.run(ctx, e)
 	if err != nil {
 		fmt.Println("not ok", name, strings.ReplaceAll(err.Error(), "\n", " "))
 		return false

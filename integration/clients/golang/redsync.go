@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
-	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 )
 
 func redsyncCases() []testCase {
@@ -27,7 +26,7 @@ func redsyncCases() []testCase {
 // mutex makes an owner's handle on the case's lock, with a lease of 30 s unless told.
 func (e env) mutex(options ...redsync.Option) *redsync.Mutex {
 	options = append([]redsync.Option{redsync.WithExpiry(30 * time.Second)}, options...)
-	return redsync.New(goredis.NewPool(e.client)).NewMutex(e.key, options...)
+	return redsync.New(e.pool).NewMutex(e.key, options...)
 }
 
 func lockUnlock(ctx context.Context, e env) (string, error) {
