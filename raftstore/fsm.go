@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/redfence/redfence/commands"
-	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/raftstore/entry"
 	"github.com/redfence/redfence/raftstore/keyspace"
 )
@@ -16,49 +14,31 @@ import (
 // goroutine.
 type fsm struct{ s *Store }
 
-// Apply implements raft.FSM. It runs an entry, delivers its publications in order, and returns the replies, one per
-// call.
+// Apply implements raft.FSM. It runs an entry and answers its calls, if they are this node's: an entry that comes
+// here is committed and on disk.
 func (f fsm) Apply(l *raft.Log) any {
+	b := f.s.flight.take(l.Data)
+	w := f.work(b, l)
+	replies := f.s.machine.apply(w, f.s.cfg.Sink)
+	f.s.applied(len(w.calls))
+	if b != nil {
+		b.answer(replies)
+	}
+	return nil
+}
+
+// work is what an entry asks for. This node's own entries need no decoding: their requests are still at hand.
+func (fsm) work(b *batch, l *raft.Log) work {
+	if b != nil {
+		return b.work
+	}
 	e, err := entry.Decode(l.Data)
 	if err != nil {
 		// The log is checked by checksums below us: an entry of a later version, or a defect. To go on would make
 		// this node differ from the others.
 		panic(fmt.Sprintf("log entry %d of term %d: %v", l.Index, l.Term, err))
 	}
-	outcomes, expired := f.s.machine.apply(e)
-	for _, msg := range expired {
-		f.s.cfg.Sink.Message(msg)
-	}
-	replies := make([]resp.Value, len(outcomes))
-	for i := range outcomes {
-		f.deliver(e.Calls[i], outcomes[i])
-		replies[i] = joined(e.Calls[i], outcomes[i].replies)
-	}
-	f.s.applied(len(e.Calls))
-	return replies
-}
-
-// deliver sends the publications of a call to the local subscribers. A PUBLISH of a client, unlike one of a script,
-// is answered with their number.
-func (f fsm) deliver(c entry.Call, o outcome) {
-	for _, p := range o.events {
-		n := f.s.cfg.Sink.Message(p.Message)
-		if isPublish(c.Lines[p.request].Args) {
-			o.replies[p.request] = resp.Int(int64(n))
-		}
-	}
-}
-
-func isPublish(args []string) bool {
-	spec, err := commands.Lookup(args)
-	return err == nil && spec.Group == commands.PubSubs
-}
-
-func joined(c entry.Call, replies []resp.Value) resp.Value {
-	if c.Block {
-		return resp.Arr(replies...)
-	}
-	return replies[0]
+	return bound(e)
 }
 
 // Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.

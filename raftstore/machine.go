@@ -27,52 +27,71 @@ func newMachine(limits script.Limits) *machine {
 	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits}
 }
 
-// outcome is what applying one call gave: its replies, and for each event that was published the request that did.
-type outcome struct {
-	replies []resp.Value
-	events  []publication
+// work is what one log entry asks for.
+type work struct {
+	now, wall int64 // the stamp
+	calls     []*commands.Call
 }
 
-// publication is an event and the request that made it: an index into outcome.replies, or -1 for expiry.
-type publication struct {
-	commands.Message
-	request int
+// bound turns a decoded entry into work. A line that does not bind here has not bound where it was proposed either,
+// unless that was another version; it has no Spec, and is answered with an error.
+func bound(e entry.Entry) work {
+	w := work{now: e.Now, wall: e.Wall, calls: make([]*commands.Call, len(e.Calls))}
+	for i, c := range e.Calls {
+		call := &commands.Call{Block: c.Block, Requests: make([]*commands.Request, len(c.Lines))}
+		for j, line := range c.Lines {
+			r, err := commands.Bind(line.Args, line.DB)
+			if err != nil {
+				r = &commands.Request{Args: line.Args, DB: line.DB}
+			}
+			call.Requests[j] = r
+		}
+		w.calls[i] = call
+	}
+	return w
 }
 
-// apply runs an entry and returns the outcome of each call, and the publications of keys that were due.
-func (m *machine) apply(e entry.Entry) ([]outcome, []commands.Message) {
+// apply runs an entry and returns the reply of each call. Publications go to the sink in order.
+func (m *machine) apply(w work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.ks.Begin(keyspace.Stamp{Now: e.Now, Wall: e.Wall})
+	t := m.ks.Begin(keyspace.Stamp{Now: w.now, Wall: w.wall})
 	t.ExpireDue(expiredPerEntry)
-	expired := t.Events()
-	seen := len(expired)
-	outcomes := make([]outcome, len(e.Calls))
-	for i, c := range e.Calls {
-		outcomes[i], seen = m.call(t, c, seen)
-	}
-	return outcomes, t.Events()[:len(expired)]
-}
-
-// call runs one call and returns its outcome and the number of events of the transaction afterwards.
-func (m *machine) call(t *keyspace.Txn, c entry.Call, seen int) (outcome, int) {
-	o := outcome{replies: make([]resp.Value, len(c.Lines))}
-	for i, line := range c.Lines {
-		o.replies[i] = m.line(t, line)
-		for _, e := range t.Events()[seen:] {
-			o.events = append(o.events, publication{e, i})
+	seen := publish(t, 0, sink, nil)
+	replies := make([]resp.Value, len(w.calls))
+	for i, c := range w.calls {
+		if !c.Block {
+			replies[i] = m.exec(t, c.Requests[0])
+			seen = publish(t, seen, sink, answerOf(c.Requests[0], &replies[i]))
+			continue
 		}
-		seen = len(t.Events())
+		parts := make([]resp.Value, len(c.Requests))
+		for j, r := range c.Requests {
+			parts[j] = m.exec(t, r)
+			seen = publish(t, seen, sink, answerOf(r, &parts[j]))
+		}
+		replies[i] = resp.Arr(parts...)
 	}
-	return o, seen
+	return replies
 }
 
-func (m *machine) line(t *keyspace.Txn, line entry.Line) resp.Value {
-	r, err := commands.Bind(line.Args, line.DB)
-	if err != nil {
-		return resp.ReplyFor(err)
+// answerOf is where the number of receivers belongs: in the reply of a client's PUBLISH, but not in that of a script.
+func answerOf(r *commands.Request, reply *resp.Value) *resp.Value {
+	if r.Spec != nil && r.Spec.Group == commands.PubSubs {
+		return reply
 	}
-	return m.exec(t, r)
+	return nil
+}
+
+// publish delivers the events of a transaction behind the first seen ones, and returns how many there are now.
+func publish(t *keyspace.Txn, seen int, sink Sink, receivers *resp.Value) int {
+	for _, e := range t.Events()[seen:] {
+		n := sink.Message(e)
+		if receivers != nil {
+			*receivers = resp.Int(int64(n))
+		}
+	}
+	return len(t.Events())
 }
 
 // exec runs one request as a step of its own.
@@ -83,6 +102,9 @@ func (m *machine) exec(t *keyspace.Txn, r *commands.Request) resp.Value {
 
 // step is exec that also tells how a script ended; other commands are always done.
 func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script.Outcome) {
+	if r.Spec == nil {
+		return resp.Err("ERR redfence: the log holds a command that this version does not know"), script.Failed
+	}
 	t.Select(r.DB)
 	t.Mark()
 	if isScript(r.Spec) {

@@ -15,12 +15,6 @@ import (
 // state machine runs; more than two only make entries smaller.
 const inFlight = 2
 
-// batch is the calls of one entry, and the library's promise of its outcome.
-type batch struct {
-	calls  []waiting
-	future raft.ApplyFuture
-}
-
 // propose is the only place that writes to the log. It gathers all calls that wait into one entry (group commit),
 // stamps it and hands it to Raft. Since one goroutine stamps and appends, stamps grow with the log.
 func (s *Store) propose() {
@@ -38,7 +32,10 @@ func (s *Store) propose() {
 			refuse(calls, s.noLeader())
 			continue
 		}
-		s.flying <- batch{calls, s.raft.Apply(s.encode(calls, lead), 0)}
+		b := s.encode(calls, lead)
+		s.flight.add(b)
+		b.future = s.raft.Apply(b.data, 0)
+		s.flying <- b
 	}
 	refuse(s.queue.close(), resp.ErrShuttingDown)
 }
@@ -63,17 +60,20 @@ func (s *Store) gather() bool {
 	}
 }
 
-func (s *Store) encode(calls []waiting, lead *leadership) []byte {
+// encode makes the entry of calls.
+func (s *Store) encode(calls []waiting, lead *leadership) *batch {
+	b := &batch{waiting: calls, work: work{now: lead.now(), wall: s.cfg.Wall(), calls: make([]*commands.Call, len(calls))}}
 	size := 32
-	group := make([]*commands.Call, len(calls))
 	for i, w := range calls {
-		group[i] = w.call
+		b.calls[i] = w.call
 		size += w.size
 	}
-	return entry.Append(make([]byte, 0, size), lead.now(), s.cfg.Wall(), group)
+	b.data = entry.Append(make([]byte, 0, size), b.now, b.wall, b.calls)
+	return b
 }
 
-// complete answers the calls of the entries in flight, in order.
+// complete sees each entry in flight to its end. The state machine answers the calls of those that are committed;
+// the others are answered here.
 func (s *Store) complete() {
 	defer s.done.Done()
 	for b := range s.flying {
@@ -82,30 +82,16 @@ func (s *Store) complete() {
 	}
 }
 
-// finish waits for the outcome of an entry. One that stays open longer than MaxWait is unknown: the clients are
-// told so, and the entry keeps its place until Raft decides.
-func (s *Store) finish(b batch) {
-	decided := make(chan error, 1)
-	go func() { decided <- b.future.Error() }()
-	timer := time.NewTimer(s.cfg.MaxWait)
-	defer timer.Stop()
-	select {
-	case err := <-decided:
-		s.answer(b, err)
-	case <-timer.C:
-		fail(b.calls, commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
-		<-decided
-	}
-}
-
-func (s *Store) answer(b batch, err error) {
-	if err != nil {
-		fail(b.calls, s.failure(err))
-		return
-	}
-	replies, _ := b.future.Response().([]resp.Value)
-	for i, w := range b.calls {
-		w.finish(commands.Result{Reply: replies[i]})
+// finish waits until Raft has decided an entry. When that takes longer than MaxWait the outcome is unknown, and the
+// clients are told so; the entry keeps its place until Raft decides.
+func (s *Store) finish(b *batch) {
+	late := time.AfterFunc(s.cfg.MaxWait, func() {
+		b.fail(commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
+	})
+	defer late.Stop()
+	if err := b.future.Error(); err != nil {
+		s.flight.drop(b)
+		b.fail(s.failure(err))
 	}
 }
 

@@ -28,7 +28,8 @@ type Store struct {
 	led    chan struct{}              // closed when this node leads for the first time
 	queue  *queue
 	slots  chan struct{} // one token per entry in flight
-	flying chan batch    // entries in flight, in order
+	flying chan *batch   // entries in flight, in order
+	flight flight        // the same, for the state machine
 
 	armed   atomic.Int64  // store time that the expirer waits for
 	rearm   chan struct{} // wakes the expirer
@@ -44,7 +45,7 @@ type Store struct {
 // Open opens the store in cfg.Dir, or makes one. The store serves once Ready returns nil.
 func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
-		slots: make(chan struct{}, inFlight), flying: make(chan batch, inFlight),
+		slots: make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
 		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{})}
 	s.armed.Store(math.MaxInt64)
 	defer func() {
