@@ -23,6 +23,10 @@ var (
 		redislock/expiry redislock/contention`)
 	rueidisCases = words(`rueidis/lock rueidis/cache rueidis/cache-expiry rueidis/cache-flush rueidis/broadcast
 		rueidis/transaction rueidis/subscribe`)
+	pythonRedisLockCases = words(`acquire-release signal-wakes many-waiters waits-in-vain expiry extend auto-renewal
+		no-expiry reset reset-all script-flush contention`)
+	potteryCases = words("acquire-release waits extend expiry context-manager contention")
+
 	rueidislockCases = words("lock-unlock waits waits-for-expiry extends lost forced flushed contention")
 )
 
@@ -90,6 +94,17 @@ var goLibraries = []library{
 	}},
 }
 
+var pythonLibraries = []library{
+	{"python", "python-redis-lock", []variant{
+		{"resp3", words("--library python-redis-lock --protocol 3"), pythonRedisLockCases},
+		{"resp2", words("--library python-redis-lock --protocol 2"), pythonRedisLockCases},
+	}},
+	{"python", "pottery", []variant{
+		{"resp3", words("--library pottery --protocol 3"), potteryCases},
+		{"resp2", words("--library pottery --protocol 2"), potteryCases},
+	}},
+}
+
 // TestClientLibrariesOfNode and the like let every lock library do its work, each with a server of its own.
 func TestClientLibrariesOfNode(t *testing.T) {
 	testLibraries(t, nodeLibraries, "node", "clients/node/suite.js", "--addr")
@@ -97,6 +112,10 @@ func TestClientLibrariesOfNode(t *testing.T) {
 
 func TestClientLibrariesOfGo(t *testing.T) {
 	testLibraries(t, goLibraries, "clients/golang/target/suite", "-addr")
+}
+
+func TestClientLibrariesOfPython(t *testing.T) {
+	testLibraries(t, pythonLibraries, "clients/python/.venv/bin/python", "clients/python/lock_libraries.py", "--addr")
 }
 
 // testLibraries runs one variant of each library, or all of them in a long run. Each run is
