@@ -17,7 +17,7 @@ func hashRows() []*Spec {
 		read("hexists", 3, Fast, "2.0.0", "Tells whether a hash has a field."),
 		read("hstrlen", 3, Fast, "3.2.0", "Returns the length of the value of a field of a hash."),
 		{
-			Name: "hrandfield", Arity: -2, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.HRandField), Since: "6.2.0",
+			Name: "hrandfield", Arity: -2, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.RandomParser("WITHVALUES")), Since: "6.2.0",
 			Summary: "Returns fields of a hash at random.",
 		},
 		{

@@ -7,12 +7,18 @@ import "strconv"
 func (r *Request) Keys() []string { return r.Spec.Keys.of(r.Args) }
 
 func (k KeySpec) of(args []string) []string {
+	var keys []string
+	if k.First > 0 {
+		keys = k.placed(args)
+	}
 	if k.Num > 0 {
-		return k.counted(args)
+		keys = append(keys, k.counted(args)...)
 	}
-	if k.First == 0 {
-		return nil
-	}
+	return keys
+}
+
+// placed are the keys from First to Last.
+func (k KeySpec) placed(args []string) []string {
 	last := k.Last
 	if last < 0 {
 		last += len(args)
@@ -24,6 +30,7 @@ func (k KeySpec) of(args []string) []string {
 	return keys
 }
 
+// counted are the keys behind the argument that counts them.
 func (k KeySpec) counted(args []string) []string {
 	if k.Num >= len(args) {
 		return nil

@@ -39,7 +39,8 @@ const (
 	Change                  // goes through the log unless it turns out to change nothing
 )
 
-// KeySpec locates the keys of a command line. The zero KeySpec means no keys.
+// KeySpec locates the keys of a command line: those from First to Last, then those that Num counts. The zero KeySpec
+// means no keys.
 type KeySpec struct {
 	First int // index of the first key, 0 when there is none
 	Last  int // index of the last key; negative counts from the end
@@ -55,9 +56,12 @@ const (
 	Connection Group = "connection"
 	Generic    Group = "generic"
 	HashGroup  Group = "hash"
+	ListGroup  Group = "list"
 	PubSubs    Group = "pubsub"
 	Scripting  Group = "scripting"
 	ServerInfo Group = "server"
+	SetGroup   Group = "set"
+	ZSetGroup  Group = "sorted-set"
 	StringsGrp Group = "string"
 	Fencing    Group = "fencing"
 )

@@ -28,8 +28,8 @@ func Count() int {
 // buildRows joins the groups and numbers the rows; a row's subcommands follow it.
 func buildRows() []*Spec {
 	var all []*Spec
-	for _, s := range slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), pubsubRows(),
-		scriptRows(), fencingRows()) {
+	for _, s := range slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), listRows(), setRows(),
+		zsetRows(), pubsubRows(), scriptRows(), fencingRows()) {
 		all = append(all, s)
 		all = append(all, sortedSubs(s)...)
 	}
@@ -79,6 +79,9 @@ var (
 	allKeys  = KeySpec{First: 1, Last: -1, Step: 1}
 	pairKeys = KeySpec{First: 1, Last: -1, Step: 2}
 	evalKeys = KeySpec{Num: 2}
+
+	countedKeys = KeySpec{Num: 1}
+	targetKeys  = KeySpec{First: 1, Last: 1, Step: 1, Num: 2} // a destination, then counted sources
 )
 
 // inGroup files rows under a heading of redis.io.

@@ -3,7 +3,6 @@
 package args
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -69,16 +68,4 @@ func canonical(s string) bool {
 		return false
 	}
 	return digits[0] != '0' || s == "0"
-}
-
-// Float parses a float as Redis does: C notation, "inf" allowed, no blanks, never NaN.
-func Float(s string) (float64, error) {
-	if s == "" || strings.ContainsAny(s, " \t\n\v\f\r_") {
-		return 0, resp.ErrNotFloat
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if math.IsNaN(f) || (err != nil && !math.IsInf(f, 0)) {
-		return 0, resp.ErrNotFloat
-	}
-	return f, nil
 }

@@ -27,13 +27,13 @@ func Scan(line []string) (ScanOptions, error) {
 	return scanOptions(cursor, line, 2, true)
 }
 
-// HScanOptions are the options of HSCAN. Redis reads what follows the cursor only when the key is there.
+// HScanOptions are the options of HSCAN, SSCAN and ZSCAN. Redis reads what follows the cursor only when the key is there.
 type HScanOptions struct {
 	cursor uint64
 	line   []string
 }
 
-// HScan parses HSCAN key cursor [MATCH pattern] [COUNT n].
+// HScan parses HSCAN, SSCAN and ZSCAN: name key cursor [MATCH pattern] [COUNT n].
 func HScan(line []string) (HScanOptions, error) {
 	cursor, err := Cursor(line[2])
 	return HScanOptions{cursor, line}, err

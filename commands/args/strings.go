@@ -19,10 +19,10 @@ func PairsParser(command string, at int) func(line []string) (Pairs, error) {
 	}
 }
 
-// Range are the ends of GETRANGE, both inclusive; negative ones count from the end.
+// Range are the ends of GETRANGE, LRANGE and their relatives, both inclusive; negative ones count from the end.
 type Range struct{ Start, End int64 }
 
-// GetRange parses GETRANGE key start end.
+// GetRange parses GETRANGE, LRANGE, LTRIM and ZREMRANGEBYRANK: name key start end.
 func GetRange(line []string) (r Range, err error) {
 	if r.Start, err = Int(line[2]); err != nil {
 		return r, err

@@ -31,33 +31,8 @@ func hashHandlers() map[string]handler {
 	}
 }
 
-// hashAt returns the hash of a key, nil when the key is absent, WRONGTYPE when it holds something else. It must not
-// be modified.
-func (t *Txn) hashAt(key string) (*hash, error) {
-	o := t.find(key)
-	if o == nil {
-		return nil, nil
-	}
-	h, ok := o.coll.(*hash)
-	if !ok {
-		return nil, resp.ErrWrongType
-	}
-	return h, nil
-}
-
-// editHash returns the hash of a key for the step to change, and makes the key when it is absent. The caller has
-// checked the type with hashAt.
-func (t *Txn) editHash(key string) *hash {
-	o := t.edit(key)
-	if o == nil {
-		o = t.create(key, "", &hash{})
-	}
-	h, _ := o.coll.(*hash)
-	return h
-}
-
 func hget(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -74,7 +49,7 @@ func fieldOf(h *hash, field string) resp.Value {
 }
 
 func hmget(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -86,7 +61,7 @@ func hmget(t *Txn, r *commands.Request) resp.Value {
 }
 
 func hgetall(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -98,7 +73,7 @@ func hkeys(t *Txn, r *commands.Request) resp.Value { return t.fields(r, true, fa
 func hvals(t *Txn, r *commands.Request) resp.Value { return t.fields(r, false, true) }
 
 func (t *Txn) fields(r *commands.Request, fields, values bool) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -121,7 +96,7 @@ func (h *hash) list(fields, values bool) []resp.Value {
 }
 
 func hlen(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -129,7 +104,7 @@ func hlen(t *Txn, r *commands.Request) resp.Value {
 }
 
 func hexists(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -138,7 +113,7 @@ func hexists(t *Txn, r *commands.Request) resp.Value {
 }
 
 func hstrlen(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -165,11 +140,11 @@ func hmset(t *Txn, r *commands.Request) resp.Value {
 // their values already.
 func (t *Txn) setFields(r *commands.Request) (int64, error) {
 	pairs, _ := r.Opts.(args.Pairs)
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil || h.holds(pairs) {
 		return 0, err
 	}
-	h = t.editHash(r.Args[1])
+	h = edited(t, r.Args[1], &hash{})
 	var added int64
 	for i := 0; i < len(pairs); i += 2 {
 		if h.set(pairs[i], pairs[i+1]) {
@@ -190,36 +165,34 @@ func (h *hash) holds(pairs args.Pairs) bool {
 }
 
 func hsetnx(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
 	if _, ok := h.get(r.Args[2]); ok {
 		return resp.Int(0)
 	}
-	t.editHash(r.Args[1]).set(r.Args[2], r.Args[3])
+	edited(t, r.Args[1], &hash{}).set(r.Args[2], r.Args[3])
 	return resp.Int(1)
 }
 
 func hdel(t *Txn, r *commands.Request) resp.Value {
 	key, fields := r.Args[1], r.Args[2:]
-	h, err := t.hashAt(key)
+	h, err := lookup[*hash](t, key)
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
 	if !h.hasAny(fields) {
 		return resp.Int(0)
 	}
-	h = t.editHash(key)
+	h = edited(t, key, &hash{})
 	var n int64
 	for _, field := range fields {
 		if h.del(field) {
 			n++
 		}
 	}
-	if h.empty() {
-		t.replace(key, nil)
-	}
+	t.tidy(key, h)
 	return resp.Int(n)
 }
 
@@ -237,7 +210,7 @@ func (h *hash) hasAny(fields []string) bool {
 func hincrby(t *Txn, r *commands.Request) resp.Value {
 	by, _ := r.Opts.(int64)
 	key, field := r.Args[1], r.Args[2]
-	h, err := t.hashAt(key)
+	h, err := lookup[*hash](t, key)
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -260,7 +233,7 @@ func hincrby(t *Txn, r *commands.Request) resp.Value {
 func hincrbyfloat(t *Txn, r *commands.Request) resp.Value {
 	by, _ := r.Opts.(args.LongDouble)
 	key, field := r.Args[1], r.Args[2]
-	h, err := t.hashAt(key)
+	h, err := lookup[*hash](t, key)
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
@@ -282,7 +255,7 @@ func hincrbyfloat(t *Txn, r *commands.Request) resp.Value {
 // putField sets a field whose value was was, "" for none, unless that changes nothing.
 func (t *Txn) putField(key, field, was, value string) {
 	if was != value {
-		t.editHash(key).set(field, value)
+		edited(t, key, &hash{}).set(field, value)
 	}
 }
 
@@ -290,7 +263,7 @@ func (t *Txn) putField(key, field, was, value string) {
 // follows from the transaction, see Txn.random.
 func hrandfield(t *Txn, r *commands.Request) resp.Value {
 	opts, _ := r.Opts.(args.RandomOptions)
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	switch {
 	case err != nil:
 		return resp.ReplyFor(err)
@@ -321,7 +294,7 @@ func (h *hash) picked(positions []int, values bool) resp.Value {
 }
 
 func hscan(t *Txn, r *commands.Request) resp.Value {
-	h, err := t.hashAt(r.Args[1])
+	h, err := lookup[*hash](t, r.Args[1])
 	if err != nil {
 		return resp.ReplyFor(err)
 	}

@@ -62,7 +62,8 @@ func allHandlers() map[string]handler {
 	all := make(map[string]handler)
 	for _, group := range []map[string]handler{
 		genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
-		stringHandlers(), hashHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers(),
+		stringHandlers(), hashHandlers(), listHandlers(), setHandlers(), zsetHandlers(), zsetRangeHandlers(),
+		zsetAlgebraHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers(),
 	} {
 		maps.Copy(all, group)
 	}

@@ -138,6 +138,12 @@ const (
 	markString    = 0
 	markHash      = 1
 	markLargeHash = 2
+	markList      = 3
+	markIntSet    = 4
+	markSet       = 5
+	markLargeSet  = 6
+	markZSet      = 7
+	markLargeZSet = 8
 )
 
 // object writes one key.
@@ -152,6 +158,12 @@ func (e *encoder) object(o *object) {
 		e.str(o.str)
 	case *hash:
 		e.hash(c)
+	case *list:
+		e.list(c)
+	case *memberSet:
+		e.set(c)
+	case *zset:
+		e.zset(c)
 	default:
 		e.fail(fmt.Errorf("no snapshot form for a %s", o.typeName()))
 	}
@@ -173,18 +185,39 @@ func (e *encoder) hash(h *hash) {
 
 func (d *decoder) object() *object {
 	o := &object{key: d.str(), deadline: d.int(), absolute: d.int(), token: d.int()}
-	switch mark := d.uint(); mark {
-	case markString:
+	if mark := d.uint(); mark == markString {
 		o.str = d.str()
-	case markHash:
-		o.coll = d.hash(&hash{})
-	case markLargeHash:
-		large := newDict[string]()
-		o.coll = d.hash(&hash{large: &large})
-	default:
-		d.fail(fmt.Errorf("unknown type mark %d", mark))
+	} else {
+		o.coll = d.collection(mark)
 	}
 	return o
+}
+
+func (d *decoder) collection(mark uint64) collection {
+	switch mark {
+	case markHash:
+		return d.hash(&hash{})
+	case markLargeHash:
+		large := newDict[string]()
+		return d.hash(&hash{large: &large})
+	case markList:
+		return d.list()
+	case markIntSet:
+		return d.intSet()
+	case markSet:
+		return d.set(&memberSet{members: []string{}})
+	case markLargeSet:
+		large := newDict[struct{}]()
+		return d.set(&memberSet{large: &large})
+	case markZSet:
+		return d.zset(&zset{})
+	case markLargeZSet:
+		z := &zset{}
+		z.grow()
+		return d.zset(z)
+	}
+	d.fail(fmt.Errorf("unknown type mark %d", mark))
+	return nil
 }
 
 func (d *decoder) hash(h *hash) *hash {
@@ -194,8 +227,6 @@ func (d *decoder) hash(h *hash) *hash {
 			d.fail(fmt.Errorf("field %q comes twice", field))
 		}
 	}
-	if d.err == nil && h.empty() {
-		d.fail(errors.New("a hash without fields"))
-	}
+	d.some(h)
 	return h
 }

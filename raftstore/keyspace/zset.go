@@ -1,0 +1,219 @@
+package keyspace
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// A sorted set is one list up to these bounds, which are those of Redis (zset-max-listpack-entries and
+// zset-max-listpack-value).
+const (
+	smallZSet   = 128
+	smallMember = 64 // bytes
+)
+
+// scored is a member of a sorted set.
+type scored struct {
+	member string
+	score  float64
+}
+
+func scoredBefore(a, b scored) bool {
+	if a.score != b.score {
+		return a.score < b.score
+	}
+	return a.member < b.member
+}
+
+// zset is the value of a sorted set key: its members in the order of (score, member). While small that is a slice; when
+// large a B-tree, which counts its nodes, so that positions are found quickly, with the scores by member beside it.
+// It never turns back. A nil zset, as of an absent key, has no members.
+type zset struct {
+	small  []scored
+	order  *btree.BTreeG[scored] // large
+	scores dict[float64]         // large
+}
+
+func (z *zset) clone() collection {
+	if z.order != nil {
+		return &zset{order: z.order.Copy(), scores: z.scores.copy()}
+	}
+	return &zset{small: slices.Clone(z.small)}
+}
+
+func (z *zset) blank() collection { return &zset{} }
+
+func (z *zset) typeName() string { return "zset" }
+
+func (z *zset) encoding() string {
+	if z.order != nil {
+		return "skiplist"
+	}
+	return "listpack"
+}
+
+func (z *zset) empty() bool { return z.len() == 0 }
+
+func (z *zset) len() int {
+	switch {
+	case z == nil:
+		return 0
+	case z.order != nil:
+		return z.order.Len()
+	}
+	return len(z.small)
+}
+
+// score returns the score of a member.
+func (z *zset) score(member string) (float64, bool) {
+	if z == nil {
+		return 0, false
+	}
+	if z.order != nil {
+		return z.scores.get(member)
+	}
+	for i := range z.small {
+		if z.small[i].member == member {
+			return z.small[i].score, true
+		}
+	}
+	return 0, false
+}
+
+// put gives a member a score. A new member is copied. A negative zero becomes 0, as in the small sorted sets of Redis.
+func (z *zset) put(member string, score float64) {
+	score += 0
+	old, had := z.score(member)
+	if had {
+		if old == score {
+			return
+		}
+		member = z.at(z.rank(member, old)).member
+		z.del(member)
+	} else {
+		member = strings.Clone(member)
+	}
+	m := scored{member, score}
+	if z.order == nil && (len(z.small) >= smallZSet || len(member) > smallMember) {
+		z.grow()
+	}
+	if z.order != nil {
+		z.order.Set(m)
+		z.scores.set(member, score)
+		return
+	}
+	z.small = slices.Insert(z.small, z.rank(member, score), m)
+}
+
+func (z *zset) grow() {
+	small := z.small
+	*z = zset{order: btree.NewBTreeGOptions(scoredBefore, btree.Options{NoLocks: true}), scores: newDict[float64]()}
+	for _, m := range small {
+		z.order.Load(m)
+		z.scores.set(m.member, m.score)
+	}
+}
+
+// del removes a member and tells whether it was there.
+func (z *zset) del(member string) bool {
+	score, had := z.score(member)
+	if had {
+		at := z.rank(member, score)
+		z.cut(at, at+1)
+	}
+	return had
+}
+
+// cut removes the members from position from to position to-1. The blank zset of a dry transaction has none.
+func (z *zset) cut(from, to int) {
+	to = min(to, z.len())
+	if from >= to {
+		return
+	}
+	if z.order == nil {
+		z.small = slices.Delete(z.small, from, to)
+		return
+	}
+	for range to - from {
+		m, _ := z.order.DeleteAt(from)
+		z.scores.del(m.member)
+	}
+}
+
+// at returns the member at a position, which must exist.
+func (z *zset) at(i int) scored {
+	if z.order != nil {
+		m, _ := z.order.GetAt(i)
+		return m
+	}
+	return z.small[i]
+}
+
+// rank returns how many members stand before the place of a member with a score.
+func (z *zset) rank(member string, score float64) int {
+	m := scored{member, score}
+	return z.first(func(other scored) bool { return !scoredBefore(other, m) })
+}
+
+// first returns the first position at which reached holds; it must hold from there on. It is the length when there is
+// no such position.
+func (z *zset) first(reached func(scored) bool) int {
+	return sort.Search(z.len(), func(i int) bool { return reached(z.at(i)) })
+}
+
+// each calls f for the members from position from to position to-1, in the other direction when rev, until it returns
+// false.
+func (z *zset) each(from, to int, rev bool, f func(scored) bool) {
+	switch {
+	case z == nil || from >= to:
+	case z.order == nil && rev:
+		for i := to - 1; i >= from && f(z.small[i]); i-- {
+		}
+	case z.order == nil:
+		for i := from; i < to && f(z.small[i]); i++ {
+		}
+	case rev:
+		z.order.Descend(z.at(to-1), counted(to-from, f))
+	default:
+		z.order.Ascend(z.at(from), counted(to-from, f))
+	}
+}
+
+// counted stops a walk after n members.
+func counted(n int, f func(scored) bool) func(scored) bool {
+	return func(m scored) bool {
+		n--
+		return f(m) && n > 0
+	}
+}
+
+// all calls f for every member in order until it returns false.
+func (z *zset) all(f func(scored) bool) { z.each(0, z.len(), false, f) }
+
+func (z *zset) list() []scored {
+	all := make([]scored, 0, z.len())
+	z.all(func(m scored) bool {
+		all = append(all, m)
+		return true
+	})
+	return all
+}
+
+// scan is dict.scan. A small sorted set comes whole, whatever the cursor, as in Redis.
+func (z *zset) scan(cursor uint64, limit int, f func(member string, score float64)) (next uint64) {
+	if z.order != nil {
+		return z.scores.scan(cursor, limit, f)
+	}
+	for _, m := range z.small {
+		f(m.member, m.score)
+	}
+	return 0
+}
+
+// same tells whether two sorted sets have the same members with the same scores in the same form.
+func (z *zset) same(other *zset) bool {
+	return z.encoding() == other.encoding() && z.len() == other.len() && slices.Equal(z.list(), other.list())
+}
