@@ -21,10 +21,12 @@ type machine struct {
 	ks     *keyspace.Keyspace
 	engine *script.Engine
 	limits script.Limits
+	habits habits
 }
 
 func newMachine(limits script.Limits) *machine {
-	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits}
+	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits,
+		habits: habits{}}
 }
 
 // work is what one log entry asks for.
@@ -122,18 +124,30 @@ func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 func (m *machine) try(c *commands.Call, clock, wall int64) (resp.Value, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.ks.Try(clock, wall)
 	if c.Block {
-		return m.tryBlock(t, c.Requests)
+		return m.tryBlock(m.ks.Try(clock, wall), c.Requests)
 	}
-	v, out := m.step(t, c.Requests[0])
-	switch {
-	case !t.Undecided():
-		return v, true
-	case out == script.OverBudget || out == script.Stopped:
-		return m.rehearse(c.Requests[0], clock, wall)
+	r := c.Requests[0]
+	if !isScript(r.Spec) {
+		t := m.ks.Try(clock, wall)
+		v := m.exec(t, r)
+		return v, !t.Undecided()
 	}
-	return resp.Value{}, false
+	if m.habits.skip(r.Args[1]) {
+		return resp.Value{}, false
+	}
+	v, enough := m.tryScript(r, clock, wall)
+	m.habits.note(r.Args[1], enough)
+	return v, enough
+}
+
+func (m *machine) tryScript(r *commands.Request, clock, wall int64) (resp.Value, bool) {
+	t := m.ks.Try(clock, wall)
+	v, out := m.step(t, r)
+	if t.Undecided() && (out == script.OverBudget || out == script.Stopped) {
+		return m.rehearse(r, clock, wall)
+	}
+	return v, !t.Undecided()
 }
 
 func (m *machine) tryBlock(t *keyspace.Txn, block []*commands.Request) (resp.Value, bool) {
