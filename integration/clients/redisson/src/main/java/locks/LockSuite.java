@@ -15,9 +15,11 @@ import org.redisson.api.RTopic;
 import org.redisson.client.codec.StringCodec;
 
 /**
- * Runs every lock of Redisson against the server at --addr, in named cases.
+ * Runs every lock of Redisson against the server at --addr, in named cases; with {@code --group objects} its fair
+ * locks, semaphores, latches, multi-locks, rate limiters and counters.
  *
- * <p>Options: {@code --addr host:port}, {@code --protocol RESP2|RESP3}, {@code --case NAME} for one case only.
+ * <p>Options: {@code --addr host:port}, {@code --protocol RESP2|RESP3}, {@code --group locks|objects},
+ * {@code --case NAME} for one case only.
  */
 public final class LockSuite {
     /** lockWatchdogTimeout of the clients in ms: short, so that a lock outlives several of them within a case. */
@@ -42,13 +44,30 @@ public final class LockSuite {
     public static void main(String[] args) throws InterruptedException {
         Options options = new Options(args);
         LockSuite suite = new LockSuite(options);
-        new PlainLocks(suite).register();
-        new OtherLocks(suite).register();
-        new ReadWriteLocks(suite).register();
+        suite.register(options.string("group", "locks"));
         int code = suite.runAll(options.string("case", ""));
         suite.first.shutdown();
         suite.second.shutdown();
         System.exit(code);
+    }
+
+    private void register(String group) {
+        switch (group) {
+            case "locks" -> {
+                new PlainLocks(this).register();
+                new OtherLocks(this).register();
+                new ReadWriteLocks(this).register();
+            }
+            case "objects" -> {
+                new FairLocks(this).register();
+                new Semaphores(this).register();
+                new ExpirablePermits(this).register();
+                new Latches(this).register();
+                new MultiLocks(this).register();
+                new Numbers(this).register();
+            }
+            default -> throw new IllegalArgumentException("no such group: " + group);
+        }
     }
 
     void add(String name, Report.Case body) {

@@ -2,6 +2,7 @@ package locks;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
@@ -41,10 +42,16 @@ final class Options {
 
     /** A client of the server at --addr; locks taken without a lease live watchdogMs unless renewed. */
     RedissonClient connect(long watchdogMs) {
+        return connect(watchdogMs, config -> { });
+    }
+
+    /** The same with a change to the configuration. */
+    RedissonClient connect(long watchdogMs, Consumer<Config> change) {
         Config config = new Config();
         config.setProtocol(Protocol.valueOf(string("protocol", "RESP2")));
         config.setLockWatchdogTimeout(watchdogMs);
         config.useSingleServer().setAddress("redis://" + required("addr"));
+        change.accept(config);
         return Redisson.create(config);
     }
 }
