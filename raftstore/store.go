@@ -35,17 +35,19 @@ type Store struct {
 	rearm   chan struct{} // wakes the expirer
 	ticking atomic.Bool   // an empty entry is on its way
 
-	stats   Counters
-	closing chan struct{}
-	once    sync.Once
-	onceLed sync.Once
-	done    sync.WaitGroup
+	handOver handOver
+	stats    Counters
+	closing  chan struct{}
+	once     sync.Once
+	onceLed  sync.Once
+	done     sync.WaitGroup
 }
 
 // Open opens the store in cfg.Dir, or makes one. The store serves once Ready returns nil.
 func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
-		slots: make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
+		handOver: handOver{locks: map[lockKey]*contention{}},
+		slots:    make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
 		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{})}
 	s.armed.Store(math.MaxInt64)
 	defer func() {

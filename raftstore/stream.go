@@ -11,7 +11,8 @@ import (
 // Stream carries the calls of one session. Submit is called by one goroutine at a time.
 type Stream struct {
 	store   *Store
-	pending atomic.Int64 // calls that wait for the log
+	pending atomic.Int64 // calls that wait for the log, or are held back
+	held    *attempt     // the last call, if it was held back
 }
 
 // Open starts the stream of a session.
@@ -30,20 +31,47 @@ func (st *Stream) Submit(c *commands.Call) {
 		c.Done(commands.Result{Reply: s.noLeader().Value()})
 		return
 	}
+	if st.held != nil {
+		st.letGo()
+	}
+	w := waiting{call: c, stream: st, since: time.Now()}
 	if lead.alone && st.pending.Load() == 0 && mayChangeNothing(c) {
 		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall()); ok {
 			s.stats.Tried.Add(1)
-			c.Done(commands.Result{Reply: v})
+			st.answer(w, v)
 			return
 		}
 	}
-	st.enqueue(c)
+	st.pending.Add(1)
+	s.enqueue(w)
+	s.followUp(c, w.since)
 }
 
-func (st *Stream) enqueue(c *commands.Call) {
-	st.pending.Add(1)
-	w := waiting{call: c, stream: st, since: time.Now()}
-	if err := st.store.queue.push(w); err != nil {
+// answer gives a call the reply that it got without the log. A refused attempt on a lock that changes hands quickly
+// is held back for a moment.
+func (st *Stream) answer(w waiting, v resp.Value) {
+	if v.IsNull() && wantsAbsent(w.call) {
+		st.pending.Add(1)
+		if st.held = st.store.handOver.hold(w, v); st.held != nil {
+			return
+		}
+		st.pending.Add(-1)
+	}
+	w.call.Done(commands.Result{Reply: v})
+}
+
+// letGo puts an attempt that is still held back into the queue, in front of what the session asks for next.
+func (st *Stream) letGo() {
+	if a := st.held; a.take() {
+		a.timer.Stop()
+		st.store.enqueue(a.waiting)
+	}
+	st.held = nil
+}
+
+// enqueue puts a call into the queue for the log. Its stream has counted it.
+func (s *Store) enqueue(w waiting) {
+	if err := s.queue.push(w); err != nil {
 		w.finish(commands.Result{Reply: resp.ReplyFor(err)})
 	}
 }

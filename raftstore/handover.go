@@ -1,0 +1,137 @@
+package raftstore
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+const (
+	// hotFor is how long after a change of a lock its refused attempts are held back.
+	hotFor = 5 * time.Millisecond
+	// heldBack is how long a refused attempt on a hot lock waits for the next change before it is answered.
+	heldBack = time.Millisecond
+	// maxContended is how many contended locks are remembered; then those without attempts are forgotten.
+	maxContended = 4096
+)
+
+// handOver lets a contended lock pass from one holder to the next in one entry of the log. Clients that want a lock
+// ask again and again, and a change of holder would take two passes: one for the release, and one for the attempt
+// that comes first after it. So while a lock changes hands quickly, an attempt that was refused is not answered at
+// once: it waits for a moment, and when a change of the lock goes into the log it follows right behind. The log then
+// decides as ever; an attempt for which nothing comes gets the refusal that it had coming.
+type handOver struct {
+	mu    sync.Mutex
+	locks map[lockKey]*contention
+	any   atomic.Bool // locks is not empty
+}
+
+type lockKey struct {
+	db  int
+	key string
+}
+
+// contention is a lock that somebody was refused.
+type contention struct {
+	changed  time.Time // when something that may have released it last went into the queue
+	attempts []*attempt
+}
+
+// attempt is a refused attempt that is held back.
+type attempt struct {
+	waiting
+	refusal resp.Value
+	timer   *time.Timer
+	taken   atomic.Bool // somebody answers it or has put it into the queue
+}
+
+// take claims the attempt for the caller.
+func (a *attempt) take() bool { return !a.taken.Swap(true) }
+
+// wantsAbsent tells whether a call is an attempt to take a lock that fails while the key is there, and says nothing
+// else: SET with NX, and SETNX.
+func wantsAbsent(c *commands.Call) bool {
+	if c.Block {
+		return false
+	}
+	r := c.Requests[0]
+	opts, ok := r.Opts.(args.SetOptions)
+	return ok && opts.When == args.IfAbsent && !opts.Get
+}
+
+// hold keeps a refused attempt back when its lock changes hands quickly. Else the caller answers it.
+func (h *handOver) hold(w waiting, refusal resp.Value) *attempt {
+	r := w.call.Requests[0]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lock := h.locks[lockKey{r.DB, r.Args[1]}]
+	if lock == nil {
+		h.remember(lockKey{r.DB, r.Args[1]})
+		return nil
+	}
+	if w.since.Sub(lock.changed) > hotFor {
+		return nil
+	}
+	a := &attempt{waiting: w, refusal: refusal}
+	lock.attempts = append(lock.attempts, a)
+	a.timer = time.AfterFunc(heldBack, func() {
+		if a.take() {
+			a.finish(commands.Result{Reply: a.refusal})
+		}
+	})
+	return a
+}
+
+func (h *handOver) remember(k lockKey) {
+	if len(h.locks) >= maxContended {
+		for other, lock := range h.locks {
+			if len(lock.attempts) == 0 {
+				delete(h.locks, other)
+			}
+		}
+	}
+	h.locks[k] = &contention{}
+	h.any.Store(true)
+}
+
+// follower returns the attempt that shall follow a change of a lock into the log, if there is one.
+func (h *handOver) follower(k lockKey, now time.Time) *attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lock := h.locks[k]
+	if lock == nil {
+		return nil
+	}
+	lock.changed = now
+	for len(lock.attempts) > 0 {
+		a := lock.attempts[0]
+		lock.attempts = slices.Delete(lock.attempts, 0, 1)
+		if a.take() {
+			a.timer.Stop()
+			return a
+		}
+	}
+	return nil
+}
+
+// followUp puts attempts into the queue behind a call that may release what they wait for: one for each key.
+func (s *Store) followUp(c *commands.Call, now time.Time) {
+	if !s.handOver.any.Load() || wantsAbsent(c) {
+		return
+	}
+	for _, r := range c.Requests {
+		if r.Spec.Raft != commands.Change {
+			continue
+		}
+		for _, key := range r.Keys() {
+			if a := s.handOver.follower(lockKey{r.DB, key}, now); a != nil {
+				s.enqueue(a.waiting)
+			}
+		}
+	}
+}
