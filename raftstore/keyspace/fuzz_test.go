@@ -45,12 +45,15 @@ var (
 		"", "1", "-7", "v", "owner", "3.5", "9223372036854775807", "1e400",
 		"x0123456789012345678901234567890123456789012345678901234567890123456789",
 	}
-	fuzzTimes = []string{"-1", "0", "1", "5", "30", "100", "1000", "2500", "9223372036854775807"}
-	fuzzCount = []string{"-3", "-1", "0", "1", "2", "5"}
+	fuzzTimes  = []string{"-1", "0", "1", "5", "30", "100", "1000", "2500", "9223372036854775807"}
+	fuzzCount  = []string{"-3", "-1", "0", "1", "2", "5"}
+	fuzzScores = []string{"0", "1", "2.5", "-1", "inf", "-inf", "(1", "1796024563039"}
+	fuzzLex    = []string{"-", "+", "[f", "(g", "[owner"}
 )
 
-// templates say what the words of a command line may be: K a key, F a field, V a value, T a time, N a count, D a
-// database; words after ? may be missing.
+// templates say what the words of a command line may be: K a key, F a field or member, V a value, T a time, N a count,
+// D a database, S a score, L an end of a range of members; words after ? may be missing. New ones come last, so that
+// the seeds keep their meaning.
 var templates = []string{
 	"GET K", "SET K V", "SET K V ?NX ?PX T ?FENCE", "SET K V ?XX ?GET ?PXAT T", "SET K V ?KEEPTTL ?GET", "SET K V EX T ?NX",
 	"SETNX K V", "SETEX K T V", "PSETEX K T V", "GETSET K V", "GETDEL K", "GETEX K ?PX T", "GETEX K PERSIST",
@@ -63,6 +66,19 @@ var templates = []string{
 	"HGETALL K", "HDEL K F ?F", "HLEN K", "HEXISTS K F", "HKEYS K", "HVALS K", "HSTRLEN K F", "HINCRBY K F V",
 	"HINCRBYFLOAT K F V", "HRANDFIELD K ?N", "HRANDFIELD K N WITHVALUES", "HSCAN K N COUNT N", "FENCE K ?V",
 	"GET __fence__:a", "SET __fence__:a V", "SCRIPT LOAD V", "SCRIPT EXISTS V", "SCRIPT FLUSH", "PUBLISH K V", "SPUBLISH K V",
+	"LPUSH K F ?F ?V", "RPUSH K F ?F ?V", "LPUSHX K F", "RPUSHX K F", "LPOP K ?N", "RPOP K ?N", "LLEN K", "LRANGE K N N", "LINDEX K N",
+	"LSET K N F", "LINSERT K BEFORE F V", "LINSERT K AFTER F V", "LREM K N F", "LTRIM K N N", "LPOS K F ?RANK N", "LPOS K F COUNT N",
+	"LMOVE K K LEFT RIGHT", "LMOVE K K RIGHT RIGHT", "RPOPLPUSH K K", "LMPOP 2 K K LEFT ?COUNT N", "SADD K F ?V ?N", "SADD K N ?N",
+	"SREM K F ?N", "SISMEMBER K F", "SMISMEMBER K F N", "SMEMBERS K", "SCARD K", "SPOP K ?N", "SRANDMEMBER K ?N", "SMOVE K K F",
+	"SUNION K K", "SINTER K K", "SDIFF K K", "SUNIONSTORE K K K", "SINTERSTORE K K K", "SDIFFSTORE K K K", "SINTERCARD 2 K K LIMIT N",
+	"SSCAN K 0", "ZADD K S F ?S ?V", "ZADD K NX S F", "ZADD K XX CH S F", "ZADD K GT CH S F", "ZADD K LT INCR S F", "ZREM K F ?F",
+	"ZCARD K", "ZSCORE K F", "ZMSCORE K F V", "ZCOUNT K S S", "ZLEXCOUNT K L L", "ZINCRBY K S F", "ZRANGE K N N ?REV ?WITHSCORES",
+	"ZRANGE K S S BYSCORE ?LIMIT N N", "ZRANGE K L L BYLEX ?LIMIT N N", "ZRANGESTORE K K N N", "ZRANGESTORE K K S S BYSCORE REV",
+	"ZREVRANGE K N N", "ZRANGEBYSCORE K S S ?WITHSCORES", "ZREVRANGEBYSCORE K S S", "ZRANGEBYLEX K L L", "ZREVRANGEBYLEX K L L",
+	"ZRANK K F ?WITHSCORE", "ZREVRANK K F", "ZREMRANGEBYRANK K N N", "ZREMRANGEBYSCORE K S S", "ZREMRANGEBYLEX K L L",
+	"ZPOPMIN K ?N", "ZPOPMAX K ?N", "ZMPOP 2 K K MIN ?COUNT N", "ZRANDMEMBER K ?N", "ZRANDMEMBER K N WITHSCORES",
+	"ZUNION 2 K K ?WEIGHTS S S", "ZINTER 2 K K ?AGGREGATE MIN", "ZDIFF 2 K K WITHSCORES", "ZUNIONSTORE K 2 K K", "ZINTERSTORE K 2 K K",
+	"ZDIFFSTORE K 2 K K", "ZINTERCARD 2 K K", "ZSCAN K 0",
 }
 
 func (p *program) line() []string {
@@ -91,6 +107,10 @@ func (p *program) word(word string) string {
 		return p.oneOf(fuzzTimes)
 	case "N":
 		return p.oneOf(fuzzCount)
+	case "S":
+		return p.oneOf(fuzzScores)
+	case "L":
+		return p.oneOf(fuzzLex)
 	case "D":
 		return strconv.Itoa(p.byte() % 3)
 	}
@@ -195,6 +215,11 @@ func FuzzRestore(f *testing.F) {
 		{"HSET", "h", "f", "v"},
 		{"SCRIPT", "LOAD", "return 1"},
 		{"HSET", "large", fuzzFields[4], "v"},
+		{"RPUSH", "list", "a", "b"},
+		{"SADD", "ints", "1", "-5"},
+		{"SADD", "set", "a", "b"},
+		{"ZADD", "zset", "1.5", "a", "2", "b"},
+		{"ZADD", "skiplist", "1.5", fuzzFields[4]},
 	} {
 		ks.Begin(Stamp{Now: 10, Wall: 1}).Exec(mustBind(line))
 	}

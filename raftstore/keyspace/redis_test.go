@@ -25,15 +25,14 @@ func TestRepliesAreThoseOfRedis(t *testing.T) {
 		for title, lines := range redisLines(t) {
 			t.Run(title+"/resp"+strconv.Itoa(int(protocol)), func(t *testing.T) {
 				conn.Want("OK", "FLUSHALL")
-				compare(t, conn, lines, protocol)
+				compare(t, conn, New(), lines, protocol)
 			})
 		}
 	}
 }
 
-func compare(t *testing.T, conn *harness.Conn, lines []redisLine, protocol resp.Protocol) {
+func compare(t *testing.T, conn *harness.Conn, ks *Keyspace, lines []redisLine, protocol resp.Protocol) {
 	t.Helper()
-	ks := New()
 	for _, l := range lines {
 		now := time.Now()
 		got := do(t, ks, Stamp{Now: now.UnixMilli(), Wall: now.UnixMicro()}, l.args...)

@@ -9,7 +9,7 @@ import (
 	"github.com/redfence/redfence/commands/resp"
 )
 
-// walk calls SCAN or HSCAN until the cursor is 0 and returns what it found, and how many calls that took. between
+// walk calls SCAN or a relative until the cursor is 0 and returns what it found, and how many calls that took. between
 // runs after each call.
 func walk(t *testing.T, ks *Keyspace, line string, between func(i int)) (found map[string]bool, calls int) {
 	t.Helper()
@@ -43,6 +43,8 @@ func TestScanFindsWhatIsThereAllTheTime(t *testing.T) {
 	}{
 		{"SCAN", "SET %s v", "DEL %s", "SCAN %s COUNT 7"},
 		{"HSCAN", "HSET h %s v", "HDEL h %s", "HSCAN h %s COUNT 7"},
+		{"SSCAN", "SADD h %s", "SREM h %s", "SSCAN h %s COUNT 7"},
+		{"ZSCAN", "ZADD h 1 %s", "ZREM h %s", "ZSCAN h %s COUNT 7"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

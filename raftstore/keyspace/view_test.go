@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write testdata/snapshot-v1.hex anew: only when the format has a new version")
+var update = flag.Bool("update", false, "write the snapshots of testdata anew: only when the format has a new version")
 
 func restored(t *testing.T, ks *Keyspace) *Keyspace {
 	t.Helper()
@@ -25,13 +26,26 @@ func restored(t *testing.T, ks *Keyspace) *Keyspace {
 
 // TestSnapshotFormat pins version 1: these bytes are on users' disks. They must be written as they are and read back.
 func TestSnapshotFormat(t *testing.T) {
-	const golden = "testdata/snapshot-v1.hex"
-	ks := New()
 	stamp := Stamp{Now: 1_000, Wall: 1_796_000_000_000_000}
-	run(t, ks, stamp, "SET lock owner PX 30000", "SET plain \"\"", "SET abs v PXAT 1796000001000",
+	first := New()
+	run(t, first, stamp, "SET lock owner PX 30000", "SET plain \"\"", "SET abs v PXAT 1796000001000",
 		"HSET hash 8743c9c0-0795-4907-87fd-6c719a6b4586:1 1 mode read", "HSET large "+strings.Repeat("f", 65)+" v",
 		"COPY lock lock DB 15", "SCRIPT LOAD \"return 1\"")
-	ks.Begin(stamp).Remember(SHA1("return 2"), "return 2")
+	first.Begin(stamp).Remember(SHA1("return 2"), "return 2")
+	checkGolden(t, "testdata/snapshot-v1.hex", first)
+
+	collections := New()
+	long := strings.Repeat("m", 65)
+	run(t, collections, stamp, "RPUSH list a b \"\"", "SADD ints 3 -1 9223372036854775807", "SADD set b a 1",
+		"ZADD zset 1796024563039 a -inf b 0.1 c", "ZADD skiplist 2 "+long+" 1 x")
+	for i := range 129 {
+		run(t, collections, stamp, fmt.Sprintf("RPUSH longlist e%d", i), fmt.Sprintf("SADD large m%d", i))
+	}
+	checkGolden(t, "testdata/snapshot-v1-collections.hex", collections)
+}
+
+func checkGolden(t *testing.T, golden string, ks *Keyspace) {
+	t.Helper()
 	got := dump(t, ks)
 	if *update {
 		if err := os.WriteFile(golden, []byte(hex.Dump(got)), 0o644); err != nil {
@@ -43,10 +57,10 @@ func TestSnapshotFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if hex.Dump(got) != string(want) {
-		t.Errorf("the snapshot has changed:\n%s", hex.Dump(got))
+		t.Errorf("%s: the snapshot has changed:\n%s", golden, hex.Dump(got))
 	}
 	if again := restored(t, ks); !bytes.Equal(dump(t, again), got) {
-		t.Error("a restored keyspace writes another snapshot")
+		t.Errorf("%s: a restored keyspace writes another snapshot", golden)
 	}
 }
 
@@ -76,7 +90,7 @@ func TestRestoreRefusesAndKeepsTheState(t *testing.T) {
 func TestViewIsWrittenWhileTheKeyspaceGoesOn(t *testing.T) {
 	ks := withLocks(t, 2_000)
 	for i := range 300 {
-		run(t, ks, Stamp{Now: 1_000}, "HSET big "+held(i)+" v")
+		run(t, ks, Stamp{Now: 1_000}, "HSET big "+held(i)+" v", "RPUSH list "+held(i), "SADD set "+held(i), "ZADD zset 1 "+held(i))
 	}
 	for round := range 4 {
 		want, view := dump(t, ks), ks.View()
@@ -90,7 +104,9 @@ func TestViewIsWrittenWhileTheKeyspaceGoesOn(t *testing.T) {
 		for i := range 300 {
 			stamp := Stamp{Now: int64(2_000 + 1_000*round + i), Wall: 1}
 			run(t, ks, stamp, "HSET big "+held(i)+" w"+held(round), "HDEL big "+held(i+7), "DEL "+held(i), "INCR n",
-				"PEXPIRE "+held(i+400)+" 9000", "SET "+held(i+800)+" other", "COPY big big2 REPLACE", "SCRIPT LOAD \"return "+held(i)+"\"")
+				"PEXPIRE "+held(i+400)+" 9000", "SET "+held(i+800)+" other", "COPY big big2 REPLACE", "SCRIPT LOAD \"return "+held(i)+"\"",
+				"LPUSH list x", "RPOP list", "LSET list 100 "+held(i), "LINSERT list BEFORE x y", "SADD set n"+held(i), "SREM set "+held(i+3),
+				"ZINCRBY zset 2 "+held(i), "ZPOPMIN zset", "ZRANGE zset 50 60", "SRANDMEMBER set 3", "LINDEX list 70")
 			if i%50 == 0 {
 				ks.View()
 				run(t, ks, stamp, "SWAPDB 0 1", "SWAPDB 0 1")
