@@ -7,8 +7,43 @@ import "github.com/redfence/redfence/commands/resp"
 type Call struct {
 	Requests []*Request
 	Block    bool // the reply is an array of all replies
+	// Watched are the keys that a block depends on. When one of them has changed, nothing of the block runs and the
+	// reply is NullArray.
+	Watched []Watch
 	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
 	Done func(Result)
+}
+
+// Watch is what WATCH learned about a key, and what EXEC compares.
+type Watch struct {
+	DB      int
+	Key     string
+	Since   uint64 // the number of the last change of the whole state before the WATCH
+	Present bool   // the key was present then
+}
+
+// WatchReply is the answer of a backend to WATCH, which clients never see: the number of the last change, then one
+// boolean for each key that tells whether it is present.
+func WatchReply(since uint64, present []bool) resp.Value {
+	elems := make([]resp.Value, 0, 1+len(present))
+	elems = append(elems, resp.Int(int64(since)))
+	for _, p := range present {
+		elems = append(elems, resp.Bool(p))
+	}
+	return resp.Arr(elems...)
+}
+
+// WatchesOf reads a backend's answer to a WATCH request. It returns nil when that is an error.
+func WatchesOf(r *Request, reply resp.Value) []Watch {
+	keys := r.Keys()
+	if reply.Kind != resp.Array || len(reply.Elems) != 1+len(keys) {
+		return nil
+	}
+	watches := make([]Watch, len(keys))
+	for i, key := range keys {
+		watches[i] = Watch{DB: r.DB, Key: key, Since: uint64(reply.Elems[0].Int()), Present: reply.Elems[i+1].Int() != 0}
+	}
+	return watches
 }
 
 // Result is the outcome of a call.

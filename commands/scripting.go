@@ -4,7 +4,7 @@ import "github.com/redfence/redfence/commands/args"
 
 // scriptRows are the rows of redis.io's group "scripting".
 func scriptRows() []*Spec {
-	eval := NoScript | Stale | MovableKeys
+	eval := NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys
 	script := container("script", Scripting, "Manages the scripts that EVALSHA can run.",
 		&Spec{
 			Name: "load", Arity: 3, Flags: NoScript | Stale | Conditional, Raft: Change, Since: "2.6.0",

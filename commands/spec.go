@@ -12,21 +12,25 @@ type Flags uint32
 
 // The flags, in the order in which COMMAND INFO lists them.
 const (
-	Write       Flags = 1 << iota // may change keys
-	ReadOnly                      // never changes keys
-	DenyOOM                       // may grow the data, refused when memory is full
-	Admin                         // for operators
-	PubSub                        // belongs to publish/subscribe
-	NoScript                      // refused inside scripts
-	Blocking                      // may wait
-	Loading                       // served while data is loading
-	Stale                         // served without contact to a leader
-	Fast                          // constant or logarithmic time
-	NoAuth                        // served before AUTH
-	MovableKeys                   // keys are not only at First..Last
-	NoMulti                       // refused inside MULTI
-	Subscribed                    // allowed to a RESP2 connection in subscribe mode (not a flag of COMMAND INFO)
-	Conditional                   // a write that often changes nothing: tried without the log first (not in COMMAND INFO)
+	Write           Flags = 1 << iota // may change keys
+	ReadOnly                          // never changes keys
+	DenyOOM                           // may grow the data, refused when memory is full
+	Admin                             // for operators
+	PubSub                            // belongs to publish/subscribe
+	NoScript                          // refused inside scripts
+	Blocking                          // may wait
+	Loading                           // served while data is loading
+	Stale                             // served without contact to a leader
+	Fast                              // constant or logarithmic time
+	NoAuth                            // served before AUTH
+	MovableKeys                       // keys are not only at First..Last
+	NoMulti                           // refused inside MULTI
+	Subscribed                        // allowed to a RESP2 connection in subscribe mode (not a flag of COMMAND INFO)
+	Conditional                       // a write that often changes nothing: tried without the log first (not in COMMAND INFO)
+	SkipMonitor                       // not shown to MONITOR
+	SkipSlowlog                       // not in the slow log
+	NoMandatoryKeys                   // may be used without keys
+	AllowBusy                         // served while a script does not end
 )
 
 // RaftClass says where a command runs in raft mode.

@@ -14,9 +14,10 @@ import (
 //  2. the command must exist and have the right number of arguments;
 //  3. the client must be authenticated;
 //  4. a RESP2 client in subscribe mode may only do a few things;
-//  5. its options must be right.
+//  5. after MULTI it is queued;
+//  6. its options must be right.
 //
-// What passes is answered here or by the backend. The place of MULTI's queue is between 4 and 5.
+// What passes is answered here or by the backend.
 func (s *session) dispatch(line []string) {
 	if fromBrowser(line[0]) {
 		s.srv.log.Warn("cut off a client that speaks HTTP", "client", s.raw.RemoteAddr())
@@ -28,12 +29,16 @@ func (s *session) dispatch(line []string) {
 	s.mute, s.skipNext = s.silent || s.skipNext, false
 	spec, err := commands.Lookup(line)
 	if err != nil {
-		s.count(nil, resp.ReplyFor(err))
+		s.refuse(nil, err)
 		return
 	}
 	s.latest.Store(spec)
 	if err := s.gate(spec, len(line)); err != nil {
-		s.count(spec, resp.ReplyFor(err))
+		s.refuse(spec, err)
+		return
+	}
+	if s.tx != nil && !s.srv.handlers[spec.ID].atOnce {
+		s.enqueue(spec, line)
 		return
 	}
 	req, err := spec.Bind(line, s.db)
@@ -55,6 +60,8 @@ func (s *session) gate(spec *commands.Spec, words int) error {
 	switch {
 	case !spec.Accepts(words):
 		return resp.WrongArity(spec.Name)
+	case s.tx != nil && spec.Flags.Has(commands.NoMulti):
+		return resp.ErrNotInMulti
 	case !s.allowed && !spec.Flags.Has(commands.NoAuth):
 		return resp.ErrNoAuth
 	case s.proto == resp.RESP2 && s.topics.any() && !spec.Flags.Has(commands.Subscribed):
@@ -65,29 +72,41 @@ func (s *session) gate(spec *commands.Spec, words int) error {
 
 // run answers a command here, or has the backend answer it.
 func (s *session) run(req *commands.Request) {
-	if req.Spec.Raft != commands.Local {
-		s.submit(req)
-		return
-	}
 	h := s.srv.handlers[req.Spec.ID]
-	if h.later == nil {
+	switch {
+	case h.own != nil:
+		h.own(s, req)
+	case req.Spec.Raft != commands.Local:
+		s.submit(req)
+	case h.later != nil:
+		s.later(req, h.later(s, req))
+	default:
 		s.count(req.Spec, h.now(s, req))
-		return
 	}
-	s.later(req, h.later(s, req))
 }
 
 // submit hands a request to the backend.
 func (s *session) submit(req *commands.Request) {
-	if s.stream == nil {
-		s.stream = s.srv.cfg.Backend.Open()
-	}
+	sl := s.requestSlot(req)
+	s.out.add(sl)
+	s.open().Submit(&sl.call)
+}
+
+// requestSlot is the place of a request that the backend answers.
+func (s *session) requestSlot(req *commands.Request) *slot {
 	sl := s.slot(req.Args)
 	sl.one[0] = req
 	sl.call = commands.Call{Requests: sl.one[:], Done: sl.answer}
 	sl.began, sl.tally = s.readAt, s.srv.tally
-	s.out.add(sl)
-	s.stream.Submit(&sl.call)
+	return sl
+}
+
+// open returns the session's stream.
+func (s *session) open() Stream {
+	if s.stream == nil {
+		s.stream = s.srv.cfg.Backend.Open()
+	}
+	return s.stream
 }
 
 // later enters a command whose effect and reply must wait until all commands before it are answered.

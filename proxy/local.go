@@ -6,14 +6,17 @@ import (
 	"github.com/redfence/redfence/proxy/hub"
 )
 
-// handler answers a local command. One of its fields is set.
+// handler answers a local command. One of its functions is set.
 type handler struct {
+	atOnce bool // runs inside MULTI as well, where other commands are queued
 	// now runs on the reader, in front of replies that are still awaited: for what changes or tells the session.
 	now func(*session, *commands.Request) resp.Value
 	// later changes the session on the reader, and returns the rest: the effect on others and the reply, which wait
 	// until all earlier commands of the session are answered. The rest may run on the writer, so it must not touch
 	// what belongs to the reader.
 	later func(*session, *commands.Request) func() []resp.Value
+	// own enters the reply itself.
+	own func(*session, *commands.Request)
 }
 
 // newHandlers indexes the local commands by the IDs of their rows.
@@ -31,8 +34,11 @@ func localHandlers() map[string]handler {
 	now := func(f func(*session, *commands.Request) resp.Value) handler { return handler{now: f} }
 	accepted := now(func(*session, *commands.Request) resp.Value { return resp.OK() })
 	h := map[string]handler{
-		"auth": now(auth), "echo": now(echo), "hello": now(hello), "ping": now(ping), "quit": now(quit),
-		"reset": {later: reset}, "select": now(selectDB),
+		"auth": now(auth), "echo": now(echo), "hello": now(hello), "ping": now(ping), "quit": {now: quit, atOnce: true},
+		"reset": {later: reset, atOnce: true}, "select": now(selectDB),
+
+		"multi": {now: multi, atOnce: true}, "exec": {own: execute, atOnce: true}, "discard": {now: discard, atOnce: true},
+		"watch": {own: watch, atOnce: true}, "unwatch": now(unwatch),
 
 		"client|capa": accepted, "client|getname": now(clientGetName), "client|getredir": now(clientGetRedir),
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),

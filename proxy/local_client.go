@@ -99,17 +99,23 @@ func (s *session) kind() args.ClientType {
 // left out; clients look fields up by name.
 func (s *session) describe() string {
 	who, age := s.shown.Load(), time.Since(s.began)
-	flags := "N"
+	flags, multi := "", s.multi.Load()-1
 	if s.kind() == args.PubSubClient {
-		flags = "P"
+		flags += "P"
+	}
+	if multi >= 0 {
+		flags += "x"
+	}
+	if flags == "" {
+		flags = "N"
 	}
 	latest := "NULL"
 	if spec := s.latest.Load(); spec != nil {
 		latest = spec.Name
 	}
-	return fmt.Sprintf("id=%d addr=%v laddr=%v name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=-1 "+
+	return fmt.Sprintf("id=%d addr=%v laddr=%v name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
 		"events=r cmd=%s user=default redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		s.id, s.raw.RemoteAddr(), s.raw.LocalAddr(), who.name,
 		age/time.Second, (age-time.Duration(s.active.Load()))/time.Second,
-		flags, who.db, who.channels, who.patterns, who.shards, latest, who.proto, who.library, who.libraryVersion)
+		flags, who.db, who.channels, who.patterns, who.shards, multi, latest, who.proto, who.library, who.libraryVersion)
 }

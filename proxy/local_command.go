@@ -147,10 +147,14 @@ var namedFlags = [...]struct {
 	{commands.Blocking, "blocking"},
 	{commands.Loading, "loading"},
 	{commands.Stale, "stale"},
+	{commands.SkipMonitor, "skip_monitor"},
+	{commands.SkipSlowlog, "skip_slowlog"},
 	{commands.Fast, "fast"},
 	{commands.NoAuth, "no_auth"},
-	{commands.MovableKeys, "movablekeys"},
+	{commands.NoMandatoryKeys, "no_mandatory_keys"},
 	{commands.NoMulti, "no_multi"},
+	{commands.MovableKeys, "movablekeys"},
+	{commands.AllowBusy, "allow_busy"},
 }
 
 func flagNames(f commands.Flags) []string {
@@ -184,6 +188,7 @@ func categories(spec *commands.Spec) []string {
 		{spec.Flags.Has(commands.Admin), "@dangerous"},
 		{spec.Group == commands.Connection, "@connection"},
 		{spec.Group == commands.Scripting, "@scripting"},
+		{spec.Group == commands.Transactions, "@transaction"},
 	} {
 		if c.holds {
 			names = append(names, c.name)

@@ -90,6 +90,7 @@ func quit(s *session, _ *commands.Request) resp.Value {
 // reset answers RESET (https://redis.io/docs/latest/commands/reset/): the connection is as new.
 func reset(s *session, _ *commands.Request) func() []resp.Value {
 	end := s.forgetTopics()
+	s.leaveMulti()
 	s.name, s.db = "", 0
 	s.mute, s.silent, s.skipNext = false, false, false
 	s.speak(resp.RESP2)

@@ -18,9 +18,10 @@ func TestEveryLocalCommandHasAHandlerAndNoOther(t *testing.T) {
 	handlers := newHandlers()
 	for _, spec := range commands.All() {
 		h := handlers[spec.ID]
-		answers := h.now != nil || h.later != nil
+		answers := h.now != nil || h.later != nil || h.own != nil
 		container := spec.Sub != nil && spec.Arity == -2
-		require.Equal(t, spec.Raft == commands.Local && !container, answers, spec.Name)
+		watching := spec.Name == "watch" // asks the backend and keeps the answer
+		require.Equal(t, (spec.Raft == commands.Local && !container) || watching, answers, spec.Name)
 	}
 	for name := range localHandlers() {
 		require.NotNil(t, find(name), "%s is not in the table", name)

@@ -121,7 +121,12 @@ func (o *outbox) answered(s *slot, r commands.Result) {
 		return
 	}
 	s.reply, s.last, s.done = r.Reply, r.Close, true
-	s.bytes = slotBytes + weight(r.Reply)
+	o.settled(s, slotBytes+weight(r.Reply))
+}
+
+// settled counts an awaited slot as known from now on. o.mu is held.
+func (o *outbox) settled(s *slot, bytes int) {
+	s.bytes = bytes
 	o.unanswered--
 	o.asked -= s.asked
 	o.room.Signal()

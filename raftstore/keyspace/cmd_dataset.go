@@ -37,6 +37,7 @@ func swapdb(t *Txn, r *commands.Request) resp.Value {
 	a, b := &t.ks.dbs[opts.A], &t.ks.dbs[opts.B]
 	if a != b && a.keys.len()+b.keys.len() > 0 && t.keepAll() {
 		*a, *b = *b, *a
+		t.ks.changes.exchange(opts.A, opts.B)
 	}
 	return resp.OK()
 }

@@ -26,6 +26,8 @@ type Keyspace struct {
 	last  fencing.Token // the newest token that was granted
 	owner uint64        // number of the running step, see object.owner
 
+	changes changes // what WATCH compares
+
 	handlers []handler // by Spec.ID
 }
 
@@ -44,7 +46,7 @@ func (ks *Keyspace) clear() {
 		ks.dbs[i] = newDatabase()
 	}
 	ks.scripts = newScripts()
-	ks.now, ks.last = 0, 0
+	ks.now, ks.last, ks.changes = 0, 0, changes{}
 }
 
 // bindHandlers turns the handlers, which are grouped by name, into an array over the command table.
@@ -64,6 +66,7 @@ func allHandlers() map[string]handler {
 		genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
 		stringHandlers(), hashHandlers(), listHandlers(), setHandlers(), zsetHandlers(), zsetRangeHandlers(),
 		zsetAlgebraHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers(),
+		transactionHandlers(),
 	} {
 		maps.Copy(all, group)
 	}

@@ -37,15 +37,17 @@ type Txn struct {
 
 // change is what a step has replaced: a key's object, or all databases and scripts.
 type change struct {
-	db  int
-	key string
-	old *object
-	all *whole
+	db     int
+	key    string
+	old    *object
+	bucket uint64 // what changes.buckets held, if the key came or went
+	all    *whole
 }
 
 // whole is all that a step can replace at once.
 type whole struct {
 	dbs     [Databases]database
+	swapped [Databases]uint64
 	scripts scripts
 }
 
@@ -53,6 +55,7 @@ type whole struct {
 type Mark struct {
 	changes, events int
 	token           fencing.Token
+	number          uint64 // of the last change
 }
 
 // Begin starts a transaction that is applied from the log. Its store time is raised to that of the last one.
@@ -100,7 +103,7 @@ func (t *Txn) Select(db int) { t.db = db }
 // Mark returns the present point of the transaction and starts a new step, whose changes Rollback can take back.
 func (t *Txn) Mark() Mark {
 	t.ks.owner++
-	return Mark{changes: len(t.journal), events: len(t.events), token: t.ks.last}
+	return Mark{changes: len(t.journal), events: len(t.events), token: t.ks.last, number: t.ks.changes.last}
 }
 
 // Rollback takes back all that was done since m.
@@ -110,16 +113,18 @@ func (t *Txn) Rollback(m Mark) {
 	}
 	clear(t.journal[m.changes:])
 	t.journal, t.events = t.journal[:m.changes], t.events[:m.events]
-	t.ks.last = m.token
+	t.ks.last, t.ks.changes.last = m.token, m.number
 	t.ks.owner++
 }
 
 func (ks *Keyspace) undo(c change) {
 	if c.all != nil {
-		ks.dbs, ks.scripts = c.all.dbs, c.all.scripts
+		ks.dbs, ks.changes.swapped, ks.scripts = c.all.dbs, c.all.swapped, c.all.scripts
 		return
 	}
-	ks.dbs[c.db].install(c.key, c.old)
+	if now := ks.dbs[c.db].install(c.key, c.old); (now == nil) != (c.old == nil) {
+		ks.changes.buckets[bucketOf(c.db, c.key)] = c.bucket
+	}
 }
 
 // Exec runs one request in the database that Select chose. Scripts are the caller's: it asks for their text with
@@ -211,7 +216,8 @@ func (t *Txn) replace(key string, o *object) {
 		t.written += int64(len(o.str))
 	}
 	old := t.ks.dbs[t.db].install(key, o)
-	t.journal = append(t.journal, change{db: t.db, key: key, old: old})
+	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
+	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
 }
 
 // keepAll notes the present databases and scripts in the journal, for a step that is about to replace them as a
@@ -221,7 +227,7 @@ func (t *Txn) keepAll() bool {
 	if t.dry {
 		return false
 	}
-	t.journal = append(t.journal, change{all: &whole{t.ks.dbs, t.ks.scripts.clone()}})
+	t.journal = append(t.journal, change{all: &whole{t.ks.dbs, t.ks.changes.swapped, t.ks.scripts.clone()}})
 	return true
 }
 

@@ -16,6 +16,7 @@ type View struct {
 	scripts scripts
 	now     int64
 	last    fencing.Token
+	changes changes
 }
 
 // ErrSnapshot is returned when a snapshot is damaged or of a format that this build does not know.
@@ -28,7 +29,7 @@ const (
 
 // View captures the present state.
 func (ks *Keyspace) View() *View {
-	v := &View{now: ks.now, last: ks.last, scripts: ks.scripts.clone()}
+	v := &View{now: ks.now, last: ks.last, changes: ks.changes, scripts: ks.scripts.clone()}
 	for i, db := range ks.dbs {
 		v.keys[i] = db.keys.copy()
 	}
@@ -43,6 +44,7 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	e.uint(snapshotVersion)
 	e.int(v.now)
 	e.int(int64(v.last))
+	e.changes(&v.changes)
 	e.scripts(v.scripts)
 	for _, keys := range v.keys {
 		e.uint(uint64(keys.len()))
@@ -92,6 +94,7 @@ func (ks *Keyspace) read(d *decoder) {
 		d.fail(fmt.Errorf("version %d, this build knows %d", version, snapshotVersion))
 	}
 	ks.now, ks.last = d.int(), fencing.Token(d.int())
+	d.changes(&ks.changes)
 	ks.scripts.byEval = d.scripts(ks.scripts)
 	d.scripts(ks.scripts)
 	for _, db := range ks.dbs {
@@ -152,6 +155,7 @@ func (e *encoder) object(o *object) {
 	e.int(o.deadline)
 	e.int(o.absolute)
 	e.int(o.token)
+	e.uint(o.version)
 	switch c := o.coll.(type) {
 	case nil:
 		e.uint(markString)
@@ -184,7 +188,7 @@ func (e *encoder) hash(h *hash) {
 }
 
 func (d *decoder) object() *object {
-	o := &object{key: d.str(), deadline: d.int(), absolute: d.int(), token: d.int()}
+	o := &object{key: d.str(), deadline: d.int(), absolute: d.int(), token: d.int(), version: d.uint()}
 	if mark := d.uint(); mark == markString {
 		o.str = d.str()
 	} else {
