@@ -63,10 +63,11 @@ func (a args) optInt32(n, def int) int {
 	return a.int32(n)
 }
 
-func (a args) table(n int) *lua.LTable {
-	t, ok := a.l.Get(n).(*lua.LTable)
+// table is the first argument; no library takes a table elsewhere.
+func (a args) table() *lua.LTable {
+	t, ok := a.l.Get(1).(*lua.LTable)
 	if !ok {
-		a.m.typeError(a.l, a.fn, n, "table")
+		a.m.typeError(a.l, a.fn, 1, "table")
 	}
 	return t
 }

@@ -53,8 +53,11 @@ func BenchmarkRun(b *testing.B) {
 	}{
 		{"compare-and-delete", compareAndDelete, []string{"lock"}, []string{"owner"}},
 		{"redisson-acquire", redissonAcquire, []string{"lock"}, []string{"30000", owner}},
-		{"redisson-read-lock", redissonReadLock, []string{"lock", "{lock}:" + owner + ":rwlock_timeout"},
-			[]string{"30000", owner, owner + ":write"}},
+		{
+			"redisson-read-lock", redissonReadLock,
+			[]string{"lock", "{lock}:" + owner + ":rwlock_timeout"},
+			[]string{"30000", owner, owner + ":write"},
+		},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			e := testEngine()

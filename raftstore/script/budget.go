@@ -52,7 +52,7 @@ func (b *budget) Done() <-chan struct{} {
 }
 
 // Err implements context.Context.
-func (b *budget) Err() error { return errSpent(b.why()) }
+func (b *budget) Err() error { return spentError(b.why()) }
 
 // Deadline implements context.Context: there is none.
 func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -60,9 +60,9 @@ func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 // Value implements context.Context: there are none.
 func (b *budget) Value(any) any { return nil }
 
-type errSpent string
+type spentError string
 
-func (e errSpent) Error() string { return string(e) }
+func (e spentError) Error() string { return string(e) }
 
 // spent tells whether the script must end.
 func (b *budget) spent() bool { return b.left < 0 }

@@ -33,11 +33,12 @@ func (m *machine) value(l *lua.LState, v resp.Value) lua.LValue {
 			return lua.LNil
 		}
 		return lua.LFalse
+	default: // what only RESP3 has
+		if m.resp3 {
+			return m.value3(l, v)
+		}
+		return m.value2(l, v)
 	}
-	if m.resp3 {
-		return m.value3(l, v)
-	}
-	return m.value2(l, v)
 }
 
 func (m *machine) text(l *lua.LState, s string) lua.LValue {

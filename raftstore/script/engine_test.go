@@ -47,9 +47,11 @@ func TestNothingLeaksBetweenRuns(t *testing.T) {
 		{`return tostring({})`, `return tostring({})`, `"table: 0x7f0000000010"`},
 		{`error("x")`, `return select("#", ...)`, ":0"},
 		{`pcall(function() error({}) end) return 1`, `return pcall(error)`, "nil"},
-		{`loadstring("error(1)", "=user_script")()`, `local x = nil return x.y`,
+		{
+			`loadstring("error(1)", "=user_script")()`, `local x = nil return x.y`,
 			"-ERR user_script:1: attempt to index local 'x' (a nil value) script: " +
-				script.SHA1Hex(`local x = nil return x.y`) + ", on @user_script:1."},
+				script.SHA1Hex(`local x = nil return x.y`) + ", on @user_script:1.",
+		},
 		{`setmetatable(KEYS, {__index = function() return "leak" end}) return 1`, `return KEYS[7]`, "nil"},
 	} {
 		e.Run(invocation(tc.first, c))

@@ -78,7 +78,7 @@ func (m *machine) caught(err *lua.ApiError) lua.LValue {
 // errorReply is the reply of a script that an error ended: the text, and where it was raised.
 func (m *machine) errorReply(err *lua.ApiError) resp.Value {
 	v := m.errorObject(err)
-	text := ""
+	var text string
 	if t, ok := v.(*lua.LTable); !ok {
 		text = "ERR " + m.display(v)
 	} else if s, ok := toText(t.RawGetString("err")); ok {
@@ -93,7 +93,7 @@ var traceLine = regexp.MustCompile(`^\t(.*):(\d+): in `)
 
 // origin finds in a traceback the innermost line of the script.
 func (m *machine) origin(trace string) string {
-	for _, line := range strings.Split(trace, "\n") {
+	for line := range strings.SplitSeq(trace, "\n") {
 		match := traceLine.FindStringSubmatch(line)
 		if match == nil {
 			continue

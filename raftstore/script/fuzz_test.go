@@ -127,6 +127,7 @@ func asSeen(v resp.Value) resp.Value {
 			out.Elems = append(out.Elems, asSeen(e))
 		}
 		return out
+	default:
+		return v
 	}
-	return v
 }

@@ -110,7 +110,7 @@ func (m *machine) rawSet(l *lua.LState, t *lua.LTable, key, val lua.LValue) {
 	case *lua.LNilType:
 		m.raise(l, "table index is nil")
 	case lua.LNumber:
-		if k != k {
+		if math.IsNaN(float64(k)) {
 			m.raise(l, "table index is NaN")
 		}
 		if k >= 1 && k < lua.LNumber(lua.MaxArrayIndex) && k == lua.LNumber(int(k)) {

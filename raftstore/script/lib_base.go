@@ -10,12 +10,27 @@ import (
 // baseLibrary has the global functions that Redis 7 leaves to scripts, but for coroutines.
 func baseLibrary() []entry {
 	return []entry{
-		{"assert", baseAssert}, {"collectgarbage", baseCollectGarbage}, {"error", baseError}, {"gcinfo", baseGCInfo},
-		{"getmetatable", baseGetMetatable}, {"ipairs", baseIpairs}, {"load", baseLoad}, {"loadstring", baseLoadString},
-		{"next", baseNext}, {"pairs", basePairs}, {"pcall", func(a args) int { return a.m.pcall(a.l) }},
-		{"rawequal", baseRawEqual}, {"rawget", baseRawGet}, {"rawset", baseRawSet}, {"select", baseSelect},
-		{"setmetatable", baseSetMetatable}, {"tonumber", baseToNumber}, {"tostring", baseToString}, {"type", baseType},
-		{"unpack", baseUnpack}, {"xpcall", func(a args) int { return a.m.xpcall(a.l) }},
+		{"assert", baseAssert},
+		{"collectgarbage", baseCollectGarbage},
+		{"error", baseError},
+		{"gcinfo", baseGCInfo},
+		{"getmetatable", baseGetMetatable},
+		{"ipairs", baseIpairs},
+		{"load", baseLoad},
+		{"loadstring", baseLoadString},
+		{"next", baseNext},
+		{"pairs", basePairs},
+		{"pcall", func(a args) int { return a.m.pcall(a.l) }},
+		{"rawequal", baseRawEqual},
+		{"rawget", baseRawGet},
+		{"rawset", baseRawSet},
+		{"select", baseSelect},
+		{"setmetatable", baseSetMetatable},
+		{"tonumber", baseToNumber},
+		{"tostring", baseToString},
+		{"type", baseType},
+		{"unpack", baseUnpack},
+		{"xpcall", func(a args) int { return a.m.xpcall(a.l) }},
 	}
 }
 
@@ -67,7 +82,7 @@ func baseGetMetatable(a args) int {
 }
 
 func baseSetMetatable(a args) int {
-	t := a.table(1)
+	t := a.table()
 	meta := a.l.Get(2)
 	if meta.Type() != lua.LTTable && (meta != lua.LNil || a.l.GetTop() < 2) {
 		a.fails(2, "nil or table expected")
@@ -91,12 +106,12 @@ func baseRawEqual(a args) int {
 }
 
 func baseRawGet(a args) int {
-	a.l.Push(a.table(1).RawGet(a.any(2)))
+	a.l.Push(a.table().RawGet(a.any(2)))
 	return 1
 }
 
 func baseRawSet(a args) int {
-	t := a.table(1)
+	t := a.table()
 	key, val := a.any(2), a.any(3)
 	a.checkWritable(t)
 	a.m.rawSet(a.l, t, key, val)
@@ -116,7 +131,7 @@ func (a args) next(t *lua.LTable, key lua.LValue) (lua.LValue, lua.LValue) {
 }
 
 func baseNext(a args) int {
-	k, v := a.next(a.table(1), a.l.Get(2))
+	k, v := a.next(a.table(), a.l.Get(2))
 	a.l.Push(k)
 	if k == lua.LNil {
 		return 1
@@ -126,7 +141,7 @@ func baseNext(a args) int {
 }
 
 func basePairs(a args) int {
-	t := a.table(1)
+	t := a.table()
 	a.l.Push(a.m.globals.RawGetString("next"))
 	a.l.Push(t)
 	a.l.Push(lua.LNil)
@@ -134,7 +149,7 @@ func basePairs(a args) int {
 }
 
 func baseIpairs(a args) int {
-	t := a.table(1)
+	t := a.table()
 	a.l.Push(a.m.ipairsNext)
 	a.l.Push(t)
 	a.l.Push(lua.LNumber(0))
@@ -143,7 +158,7 @@ func baseIpairs(a args) int {
 
 func ipairsNext(a args) int {
 	i := a.int32(2) + 1
-	v := a.table(1).RawGet(lua.LNumber(i))
+	v := a.table().RawGet(lua.LNumber(i))
 	if v == lua.LNil {
 		return 0
 	}
@@ -312,7 +327,7 @@ func baseType(a args) int {
 const maxUnpack = 8000
 
 func baseUnpack(a args) int {
-	t := a.table(1)
+	t := a.table()
 	i := int64(a.optInt32(2, 1))
 	e := int64(a.optInt32(3, t.Len()))
 	if i > e {

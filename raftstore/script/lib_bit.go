@@ -12,15 +12,18 @@ import (
 // bitLibrary is Lua BitOp (https://bitop.luajit.org/api.html): 32-bit operations, results are signed.
 func bitLibrary() []entry {
 	return []entry{
-		{"tobit", bitFold(func(x, _ uint32) uint32 { return x })}, {"bnot", bitNot},
-		{"band", bitFold(func(x, y uint32) uint32 { return x & y })}, {"bor", bitFold(func(x, y uint32) uint32 { return x | y })},
+		{"tobit", bitFold(func(x, _ uint32) uint32 { return x })},
+		{"bnot", bitNot},
+		{"band", bitFold(func(x, y uint32) uint32 { return x & y })},
+		{"bor", bitFold(func(x, y uint32) uint32 { return x | y })},
 		{"bxor", bitFold(func(x, y uint32) uint32 { return x ^ y })},
 		{"lshift", bitShift(func(x uint32, n int) uint32 { return x << n })},
 		{"rshift", bitShift(func(x uint32, n int) uint32 { return x >> n })},
 		{"arshift", bitShift(func(x uint32, n int) uint32 { return uint32(int32(x) >> n) })},
 		{"rol", bitShift(bits.RotateLeft32)},
 		{"ror", bitShift(func(x uint32, n int) uint32 { return bits.RotateLeft32(x, -n) })},
-		{"bswap", bitSwap}, {"tohex", bitToHex},
+		{"bswap", bitSwap},
+		{"tohex", bitToHex},
 	}
 }
 

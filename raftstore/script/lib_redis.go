@@ -11,10 +11,17 @@ import (
 // redisLibrary is the API of https://redis.io/docs/latest/develop/interact/programmability/lua-api/.
 func redisLibrary() []entry {
 	return []entry{
-		{"call", func(a args) int { return a.command(true) }}, {"pcall", func(a args) int { return a.command(false) }},
-		{"log", redisLog}, {"sha1hex", redisSHA1}, {"error_reply", redisErrorReply}, {"status_reply", redisStatusReply},
-		{"setresp", redisSetResp}, {"set_repl", redisSetRepl}, {"replicate_commands", redisReplicate},
-		{"breakpoint", redisBreakpoint}, {"debug", redisDebug},
+		{"call", func(a args) int { return a.command(true) }},
+		{"pcall", func(a args) int { return a.command(false) }},
+		{"log", redisLog},
+		{"sha1hex", redisSHA1},
+		{"error_reply", redisErrorReply},
+		{"status_reply", redisStatusReply},
+		{"setresp", redisSetResp},
+		{"set_repl", redisSetRepl},
+		{"replicate_commands", redisReplicate},
+		{"breakpoint", redisBreakpoint},
+		{"debug", redisDebug},
 	}
 }
 

@@ -9,10 +9,20 @@ import (
 // stringLibrary has all of Lua 5.1 but string.dump, which gives what this interpreter could not load.
 func stringLibrary() []entry {
 	return []entry{
-		{"byte", stringByte}, {"char", stringChar}, {"find", stringFind}, {"format", stringFormat},
-		{"gfind", stringGmatch}, {"gmatch", stringGmatch}, {"gsub", stringGsub}, {"len", stringLen},
-		{"lower", stringLower}, {"match", stringMatch}, {"rep", stringRep}, {"reverse", stringReverse},
-		{"sub", stringSub}, {"upper", stringUpper},
+		{"byte", stringByte},
+		{"char", stringChar},
+		{"find", stringFind},
+		{"format", stringFormat},
+		{"gfind", stringGmatch},
+		{"gmatch", stringGmatch},
+		{"gsub", stringGsub},
+		{"len", stringLen},
+		{"lower", stringLower},
+		{"match", stringMatch},
+		{"rep", stringRep},
+		{"reverse", stringReverse},
+		{"sub", stringSub},
+		{"upper", stringUpper},
 	}
 }
 

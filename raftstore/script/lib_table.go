@@ -8,26 +8,33 @@ import (
 
 func tableLibrary() []entry {
 	return []entry{
-		{"concat", tableConcat}, {"foreach", tableForeach}, {"foreachi", tableForeachi}, {"getn", tableGetn},
-		{"insert", tableInsert}, {"maxn", tableMaxn}, {"remove", tableRemove}, {"setn", tableSetn}, {"sort", tableSort},
+		{"concat", tableConcat},
+		{"foreach", tableForeach},
+		{"foreachi", tableForeachi},
+		{"getn", tableGetn},
+		{"insert", tableInsert},
+		{"maxn", tableMaxn},
+		{"remove", tableRemove},
+		{"setn", tableSetn},
+		{"sort", tableSort},
 	}
 }
 
 func item(t *lua.LTable, i int) lua.LValue { return t.RawGet(lua.LNumber(i)) }
 
 func tableGetn(a args) int {
-	a.l.Push(lua.LNumber(a.table(1).Len()))
+	a.l.Push(lua.LNumber(a.table().Len()))
 	return 1
 }
 
 func tableSetn(a args) int {
-	a.table(1)
+	a.table()
 	a.m.raise(a.l, "'setn' is obsolete")
 	return 0
 }
 
 func tableMaxn(a args) int {
-	t := a.table(1)
+	t := a.table()
 	a.m.take(a.l, int64(t.Len())/8, 0)
 	best := lua.LNumber(0)
 	for k, _ := a.next(t, lua.LNil); k != lua.LNil; k, _ = a.next(t, k) {
@@ -40,7 +47,7 @@ func tableMaxn(a args) int {
 }
 
 func tableInsert(a args) int {
-	t := a.table(1)
+	t := a.table()
 	end := t.Len() + 1
 	at := end
 	switch a.l.GetTop() {
@@ -62,7 +69,7 @@ func tableInsert(a args) int {
 }
 
 func tableRemove(a args) int {
-	t := a.table(1)
+	t := a.table()
 	end := t.Len()
 	at := a.optInt32(2, end)
 	if at < 1 || at > end {
@@ -80,7 +87,7 @@ func tableRemove(a args) int {
 }
 
 func tableConcat(a args) int {
-	t := a.table(1)
+	t := a.table()
 	sep := a.optStr(2, "")
 	i, j := a.optInt32(3, 1), a.optInt32(4, t.Len())
 	var parts []string
@@ -104,7 +111,7 @@ func tableConcat(a args) int {
 }
 
 func tableForeach(a args) int {
-	t, f := a.table(1), a.function(2)
+	t, f := a.table(), a.function(2)
 	for k, v := a.next(t, lua.LNil); k != lua.LNil; k, v = a.next(t, k) {
 		if r := a.m.call2(a.l, f, k, v); r != lua.LNil {
 			a.l.Push(r)
@@ -115,7 +122,7 @@ func tableForeach(a args) int {
 }
 
 func tableForeachi(a args) int {
-	t, f := a.table(1), a.function(2)
+	t, f := a.table(), a.function(2)
 	for i := range t.Len() {
 		a.m.take(a.l, 1, 0)
 		if r := a.m.call2(a.l, f, lua.LNumber(i+1), item(t, i+1)); r != lua.LNil {
@@ -127,7 +134,7 @@ func tableForeachi(a args) int {
 }
 
 func tableSort(a args) int {
-	t := a.table(1)
+	t := a.table()
 	s := sorter{a: a, t: t}
 	if a.l.Get(2) != lua.LNil {
 		s.less = a.function(2)

@@ -65,7 +65,7 @@ func TestLockScripts(t *testing.T) {
 					SHA: script.SHA1Hex(s.text), Text: s.text, Keys: s.keys, Args: s.args, Caller: liveCaller{t, live},
 				})
 			}
-			replies[side] = append(replies[side], show(reshape(v, resp.RESP2, live)))
+			replies[side] = append(replies[side], show(reshape(v, resp.RESP2)))
 		}
 	}
 	for i := range steps {

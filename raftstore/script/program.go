@@ -60,8 +60,7 @@ func renamed(err error, name string) error {
 // syntaxError words the library's errors as Lua does: chunk:line: message near 'token'. The messages are less exact,
 // since the library's parser does not know what it expected.
 func syntaxError(err error, text, name string) error {
-	var pe *parse.Error
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*parse.Error](err); ok {
 		line, token := pe.Pos.Line, pe.Token
 		if line == parse.EOF {
 			line, token = 1+strings.Count(text, "\n"), "<eof>"
@@ -72,8 +71,7 @@ func syntaxError(err error, text, name string) error {
 		}
 		return fmt.Errorf("%s:%d: %s near '%s'", name, line, msg, token)
 	}
-	var ce *lua.CompileError
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*lua.CompileError](err); ok {
 		return fmt.Errorf("%s:%d: %s", name, ce.Line, ce.Message)
 	}
 	return fmt.Errorf("%s:1: %w", name, err)

@@ -95,7 +95,7 @@ func (r *rewriter) varargs(e *ast.Comma3Expr) ast.Expr {
 }
 
 func (r *rewriter) call(e *ast.FuncCallExpr) {
-	name := ""
+	var name string
 	if e.Func != nil {
 		name = r.describe(e.Func)
 		e.Func = r.callee(e.Func)

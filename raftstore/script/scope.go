@@ -1,6 +1,8 @@
 package script
 
 import (
+	"slices"
+
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -43,8 +45,8 @@ func (f *function) mark() int { return len(f.names) }
 func (f *function) release(mark int) { f.names = f.names[:mark] }
 
 func (f *function) has(name string) bool {
-	for i := len(f.names) - 1; i >= 0; i-- {
-		if f.names[i] == name {
+	for _, v := range slices.Backward(f.names) {
+		if v == name {
 			return true
 		}
 	}

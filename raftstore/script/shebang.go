@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Flags of a script's first line, "#!lua flags=..." (https://redis.io/docs/latest/develop/interact/programmability/lua-api/#script_flags).
+// FlagSet holds the flags of a script's first line, "#!lua flags=..." (https://redis.io/docs/latest/develop/interact/programmability/lua-api/#script_flags).
 type FlagSet struct {
 	Declared           bool // the script has a first line of that kind, so that Redis does not apply its old rules
 	NoWrites           bool // no-writes: as if called with EVAL_RO
@@ -53,7 +53,7 @@ func (f *FlagSet) add(list string) error {
 	if list == "" {
 		return nil
 	}
-	for _, name := range strings.Split(list, ",") {
+	for name := range strings.SplitSeq(list, ",") {
 		switch name {
 		case "no-writes":
 			f.NoWrites = true
