@@ -173,3 +173,59 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// BenchmarkSemaphore measures what a permit costs a semaphore kept in a sorted set: what is over is dropped, permits are
+// counted, one is added and removed again. The other permits are held.
+func BenchmarkSemaphore(b *testing.B) {
+	for _, permits := range []int{10, 100, 10_000} {
+		b.Run(fmt.Sprintf("permits=%d", permits), func(b *testing.B) {
+			ks := New()
+			t := ks.Begin(Stamp{Now: 1_000})
+			for i := range permits {
+				t.Mark()
+				t.Exec(bound(b, "ZADD", "s", fmt.Sprint(1_796_024_563_039+i), held(i)))
+			}
+			steps := []*commands.Request{
+				bound(b, "ZREMRANGEBYSCORE", "s", "-inf", "1796024553039"), bound(b, "ZCARD", "s"),
+				bound(b, "ZADD", "s", "1796024564039", lockOwner), bound(b, "ZREM", "s", lockOwner),
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				t := ks.Begin(Stamp{Now: 2_000})
+				for _, r := range steps {
+					t.Mark()
+					t.Exec(r)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFairLock measures what a waiter costs a fair lock: it enters the queue with its deadline, the deadlines of
+// the others are looked at, the first of the queue leaves it.
+func BenchmarkFairLock(b *testing.B) {
+	for _, waiters := range []int{10, 100, 10_000} {
+		b.Run(fmt.Sprintf("waiters=%d", waiters), func(b *testing.B) {
+			ks := New()
+			t := ks.Begin(Stamp{Now: 1_000})
+			for i := range waiters {
+				t.Mark()
+				t.Exec(bound(b, "RPUSH", "queue", held(i)))
+				t.Exec(bound(b, "ZADD", "timeout", fmt.Sprint(1_796_024_563_039+i), held(i)))
+			}
+			steps := []*commands.Request{
+				bound(b, "ZADD", "timeout", "1796024564039", lockOwner), bound(b, "RPUSH", "queue", lockOwner),
+				bound(b, "LINDEX", "queue", "0"), bound(b, "ZSCORE", "timeout", held(1)), bound(b, "RPOP", "queue"),
+				bound(b, "ZREM", "timeout", lockOwner),
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				t := ks.Begin(Stamp{Now: 2_000})
+				t.Mark() // one script
+				for _, r := range steps {
+					t.Exec(r)
+				}
+			}
+		})
+	}
+}
