@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The cases of the programs below; see clients/README.md.
@@ -89,8 +92,10 @@ var goLibraries = []library{
 	{"golang", "rueidislock", []variant{
 		{"tracking", words("-suite rueidislock"), cross(words("resp3/rueidislock/tracking"), rueidislockCases)},
 		{"noloop", words("-suite rueidislock-noloop"), cross(words("resp3/rueidislock/noloop"), rueidislockCases)},
-		{"polling", words("-suite rueidislock-polling"),
-			cross(words("resp2/rueidislock/polling resp3/rueidislock/polling"), rueidislockCases)},
+		{
+			"polling", words("-suite rueidislock-polling"),
+			cross(words("resp2/rueidislock/polling resp3/rueidislock/polling"), rueidislockCases),
+		},
 	}},
 }
 
@@ -108,6 +113,19 @@ var pythonLibraries = []library{
 // TestClientLibrariesOfNode and the like let every lock library do its work, each with a server of its own.
 func TestClientLibrariesOfNode(t *testing.T) {
 	testLibraries(t, nodeLibraries, "node", "clients/node/suite.js", "--addr")
+}
+
+// TestClientCasesOfNodeNotice shows that the cases fail a lock that everybody gets at once.
+func TestClientCasesOfNodeNotice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: -short leaves out the client programs")
+	}
+	buildClients(t).need(t, "node")
+	run := execClient("node", "clients/node/suite.js", "--addr", startServer(t), "--library", "none")
+	for _, name := range words("held-is-refused waits extend-lost expiry contention") {
+		assert.Contains(t, run.failures, name)
+	}
+	require.Error(t, run.err, "the program's exit code is 0")
 }
 
 func TestClientLibrariesOfGo(t *testing.T) {

@@ -54,7 +54,7 @@ func TestClients(t *testing.T) {
 	t.Run("redisson/wakeup", programs.testWakeup)
 	t.Run("redisson/contention", programs.testContention)
 	t.Run("redisson/contention-is-noticed", programs.testContentionIsNoticed)
-	for _, protocol := range words("RESP2 RESP3") {
+	for _, protocol := range rotated(t, words("RESP2 RESP3")) {
 		t.Run("redisson/"+protocol, func(t *testing.T) {
 			t.Parallel()
 			programs.need(t, "redisson")

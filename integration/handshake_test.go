@@ -84,7 +84,7 @@ func stackExchangeConfigure(hello line) []line {
 	)
 }
 
-func TestHandshakeOfStackExchangeRedis(t *testing.T) {
+func TestClientHandshakeOfStackExchangeRedis(t *testing.T) {
 	server := startServer(t)
 	t.Run("resp3", func(t *testing.T) {
 		conn := harness.Dial(t, server)
@@ -144,9 +144,9 @@ func announcesAtLeast(t *testing.T, server string, major, minor int) bool {
 	return announcedMajor > major || announcedMajor == major && announcedMinor >= minor
 }
 
-// TestScriptsOfStackExchangeRedis plays RedLock.net: the first use of a script on a connection is SCRIPT LOAD with
+// TestClientScriptsOfStackExchangeRedis plays RedLock.net: the first use of a script on a connection is SCRIPT LOAD with
 // EVALSHA right behind it, and the reply to the second depends on the first.
-func TestScriptsOfStackExchangeRedis(t *testing.T) {
+func TestClientScriptsOfStackExchangeRedis(t *testing.T) {
 	conn := harness.Dial(t, startServer(t))
 	converse(t, conn, stackExchangeConfigure(says(hello3, "HELLO", "3"))...)
 	extend := `local held = redis.call('GET', KEYS[1])
@@ -186,7 +186,7 @@ func lettuce(t *testing.T, server string) *harness.Conn {
 	return conn
 }
 
-func TestHandshakeOfLettuce(t *testing.T) {
+func TestClientHandshakeOfLettuce(t *testing.T) {
 	server := startServer(t)
 	conn := lettuce(t, server)
 	converse(t, conn, says("PONG", "PING"), says("OK", "SELECT", "2"), says("OK", "SELECT", "0"))
@@ -233,8 +233,8 @@ func evaluates(t *testing.T, conn *harness.Conn, want, script string, args ...st
 
 const isTrue = `\(integer\) 1`
 
-// TestLocksOfSpring plays RedisLockRegistry: two owners, one of whom waits by PSUBSCRIBE on another connection.
-func TestLocksOfSpring(t *testing.T) {
+// TestClientLocksOfSpring plays RedisLockRegistry: two owners, one of whom waits by PSUBSCRIBE on another connection.
+func TestClientLocksOfSpring(t *testing.T) {
 	server := startServer(t)
 	mine, other, waiter := lettuce(t, server), lettuce(t, server), lettuce(t, server)
 	const key, me, you, channel = "registry:job", "5c2e7c1c-0001", "5c2e7c1c-0002", "registry-channel:registry:job"
@@ -294,9 +294,9 @@ func fallsBack(t *testing.T, reply harness.Reply) bool {
 	return true
 }
 
-// TestHandshakesWithPassword plays what both send when they have a password, and what an old password comes to:
+// TestClientHandshakesWithPassword plays what both send when they have a password, and what an old password comes to:
 // every command behind it is refused in its turn.
-func TestHandshakesWithPassword(t *testing.T) {
+func TestClientHandshakesWithPassword(t *testing.T) {
 	const password = "open sesame"
 	server := startServerWithPassword(t, password)
 	const tracer = "0123456789abcdef"

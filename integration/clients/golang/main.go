@@ -78,7 +78,7 @@ func main() {
 // run runs the cases, or only one of them, with one protocol, and tells whether all have passed.
 func (s suite) run(e env, only string) bool {
 	e.client = redis.NewClient(&redis.Options{Addr: e.addr, Protocol: e.protocol, MaxRetries: -1})
-	defer e.client.Close()
+	defer func() { _ = e.client.Close() }()
 	if s.pool != nil {
 		pool, closePool, err := s.pool(e)
 		if err != nil {

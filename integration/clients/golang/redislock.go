@@ -137,7 +137,7 @@ func obtainContention(ctx context.Context, e env) (string, error) {
 // is is nil when the error is the one wanted.
 func is(what string, want, got error) error {
 	if !errors.Is(got, want) {
-		return fmt.Errorf("%s: want %w, got %v", what, want, got) //nolint:errorlint // what it is, not a cause
+		return fmt.Errorf("%s: want %w, got %v", what, want, got) //nolint:errorlint // got may be nil
 	}
 	return nil
 }

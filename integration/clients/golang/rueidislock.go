@@ -100,7 +100,7 @@ func until(what string, condition func() bool) error {
 }
 
 // ends waits until a holder's context is done, which is how it learns that its lock is lost.
-func ends(what string, held context.Context) error {
+func ends(held context.Context, what string) error {
 	select {
 	case <-held.Done():
 		return nil
@@ -248,7 +248,7 @@ func (l lockers) lost(ctx context.Context) (string, error) {
 	}
 	defer unlock()
 	start := time.Now()
-	err = first(l.client.Del(ctx, l.stored()...).Err(), ends("the owner of a lost lock", held))
+	err = first(l.client.Del(ctx, l.stored()...).Err(), ends(held, "the owner of a lost lock"))
 	return fmt.Sprintf("told_after_ms=%.1f", ms(time.Since(start))), err
 }
 
@@ -266,7 +266,7 @@ func (l lockers) forced(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("force: %w", err)
 	}
-	err = first(ends("the former owner", former), held.Err())
+	err = first(ends(former, "the former owner"), held.Err())
 	unlockFormer()
 	unlock()
 	return "", first(err, l.free(ctx))
@@ -285,7 +285,7 @@ func (l lockers) flushed(ctx context.Context) (string, error) {
 	}
 	defer unlock()
 	acquired := l.waiter(ctx, two)
-	if err := first(l.client.FlushAll(ctx).Err(), ends("the owner of a flushed lock", held)); err != nil {
+	if err := first(l.client.FlushAll(ctx).Err(), ends(held, "the owner of a flushed lock")); err != nil {
 		return "", err
 	}
 	return "", (<-acquired).err

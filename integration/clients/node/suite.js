@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
+import { lockCases } from './cases.js';
 import { ioredisCases, ioredisLibrary } from './ioredis.js';
 import { connectNodeRedis, nodeRedisCases, nodeRedisLibrary } from './node_redis.js';
 import { redlock4Cases, redlock4Library, redlock5Cases, redlock5Library, sesamecareLibrary } from './redlock.js';
@@ -22,8 +23,24 @@ const libraries = {
   mutex: { cases: mutexCases, make: mutexLibraryOf },
   'redlock-mutex': { cases: mutexCases, make: redlockMutexLibraryOf },
   semaphore: { cases: semaphoreCases, make: () => null },
+  none: { cases: lockCases, make: noLock },
   'node-redis': { cases: nodeRedisCases, make: nodeRedisLibrary },
 };
+
+/** A lock that everybody gets at once: it shows that the cases notice. */
+function noLock(client) {
+  const acquire = async (key, ttl) => {
+    await client.set(key, 'anybody', 'PX', ttl);
+    return key;
+  };
+  return {
+    stored: (key) => key,
+    acquire,
+    tryAcquire: acquire,
+    extend: async (key, ttl) => (await client.set(key, 'anybody', 'PX', ttl)) === 'OK',
+    release: async (key) => (await client.del(key)) >= 0,
+  };
+}
 
 const { values: options } = parseArgs({
   options: {
