@@ -99,24 +99,40 @@ func (h *handOver) remember(k lockKey) {
 	h.any.Store(true)
 }
 
-// follower returns the attempt that shall follow a change of a lock into the log, if there is one.
-func (h *handOver) follower(k lockKey, now time.Time) *attempt {
+// follow puts the oldest attempt on a lock into the queue, if there is one, behind a call that may release the lock.
+func (h *handOver) follow(k lockKey, now time.Time, enqueue func(waiting)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lock := h.locks[k]
 	if lock == nil {
-		return nil
+		return
 	}
 	lock.changed = now
 	for len(lock.attempts) > 0 {
 		a := lock.attempts[0]
 		lock.attempts = slices.Delete(lock.attempts, 0, 1)
-		if a.take() {
-			a.timer.Stop()
-			return a
+		if a.submit(enqueue) {
+			return
 		}
 	}
-	return nil
+}
+
+// submit puts an attempt into the queue unless it is settled already; handOver.mu is held. So who finds it settled
+// under that lock knows that it has its place in the queue, and can put what comes next behind it.
+func (a *attempt) submit(enqueue func(waiting)) bool {
+	if !a.take() {
+		return false
+	}
+	a.timer.Stop()
+	enqueue(a.waiting)
+	return true
+}
+
+// release puts an attempt into the queue in front of what its session asks for next.
+func (h *handOver) release(a *attempt, enqueue func(waiting)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.submit(enqueue)
 }
 
 // followUp puts attempts into the queue behind a call that may release what they wait for: one for each key.
@@ -129,9 +145,7 @@ func (s *Store) followUp(c *commands.Call, now time.Time) {
 			continue
 		}
 		for _, key := range r.Keys() {
-			if a := s.handOver.follower(lockKey{r.DB, key}, now); a != nil {
-				s.enqueue(a.waiting)
-			}
+			s.handOver.follow(lockKey{r.DB, key}, now, s.enqueue)
 		}
 	}
 }

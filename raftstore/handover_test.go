@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
@@ -63,6 +64,66 @@ func TestHeldBackAttemptKeepsItsPlace(t *testing.T) {
 			if got := <-replies; got != want {
 				t.Fatalf("round %d: reply %q, want %q", round, got, want)
 			}
+		}
+	}
+}
+
+// TestReleaseWaitsForTheQueue shows that a session which finds its attempt taken can rely on its place in the queue.
+func TestReleaseWaitsForTheQueue(t *testing.T) {
+	h := handOver{locks: map[lockKey]*contention{}}
+	k := lockKey{0, "lock"}
+	w := waiting{since: time.Now(), stream: &Stream{},
+		call: &commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "me", "NX")}}}
+	h.hold(w, resp.Value{})
+	h.follow(k, w.since, func(waiting) { t.Error("nobody waits yet") })
+	a := h.hold(w, resp.Value{})
+	if a == nil {
+		t.Fatal("the attempt was not held back")
+	}
+	taken, queued, returned := make(chan bool), make(chan bool), make(chan bool)
+	go h.follow(k, w.since, func(waiting) {
+		close(taken)
+		select {
+		case <-returned: // too early
+		case <-time.After(50 * time.Millisecond):
+			close(queued)
+		}
+	})
+	<-taken
+	h.release(a, func(waiting) { t.Error("put into the queue twice") })
+	select {
+	case <-queued:
+	default:
+		t.Error("the session went on before its attempt had a place in the queue")
+	}
+	close(returned)
+}
+
+// TestASessionsOrderSurvivesAHandOver has one session put more behind an attempt while another releases the lock.
+func TestASessionsOrderSurvivesAHandOver(t *testing.T) {
+	s := open(t, DefaultConfig(t.TempDir()))
+	owner, other := s.Open(), s.Open()
+	for round := range 300 {
+		do(t, owner, "SET", "lock", "owner")
+		do(t, other, "SET", "lock", "other", "NX")
+		do(t, owner, "PEXPIRE", "lock", "60000")
+		released := make(chan struct{})
+		replies := make(chan commands.Result, 2)
+		submit := func(line ...string) {
+			other.Submit(&commands.Call{Requests: []*commands.Request{request(t, line...)},
+				Done: func(r commands.Result) { replies <- r }})
+		}
+		submit("SET", "lock", "other", "NX", "FENCE")
+		go func() {
+			do(t, owner, "DEL", "lock")
+			close(released)
+		}()
+		submit("DEL", "lock") // if the attempt was granted, this must release it
+		granted := (<-replies).Reply
+		<-replies
+		<-released
+		if got := do(t, owner, "GET", "lock").Reply; !got.IsNull() {
+			t.Fatalf("round %d: granted %+v, and the release behind it came first: %+v", round, granted, got)
 		}
 	}
 }

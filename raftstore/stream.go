@@ -32,7 +32,8 @@ func (st *Stream) Submit(c *commands.Call) {
 		return
 	}
 	if st.held != nil {
-		st.letGo()
+		s.handOver.release(st.held, s.enqueue)
+		st.held = nil
 	}
 	w := waiting{call: c, stream: st, since: time.Now()}
 	if lead.alone && st.pending.Load() == 0 && mayChangeNothing(c) {
@@ -58,15 +59,6 @@ func (st *Stream) answer(w waiting, v resp.Value) {
 		st.pending.Add(-1)
 	}
 	w.call.Done(commands.Result{Reply: v})
-}
-
-// letGo puts an attempt that is still held back into the queue, in front of what the session asks for next.
-func (st *Stream) letGo() {
-	if a := st.held; a.take() {
-		a.timer.Stop()
-		st.store.enqueue(a.waiting)
-	}
-	st.held = nil
 }
 
 // enqueue puts a call into the queue for the log. Its stream has counted it.
