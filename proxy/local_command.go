@@ -179,6 +179,9 @@ func categories(spec *commands.Spec) []string {
 		{spec.Flags.Has(commands.ReadOnly), "@read"},
 		{spec.Flags.Has(commands.Write), "@write"},
 		{spec.Group == commands.HashGroup, "@hash"},
+		{spec.Group == commands.ListGroup, "@list"},
+		{spec.Group == commands.SetGroup, "@set"},
+		{spec.Group == commands.ZSetGroup, "@sortedset"},
 		{spec.Group == commands.StringsGrp, "@string"},
 		{spec.Flags.Has(commands.PubSub), "@pubsub"},
 		{spec.Flags.Has(commands.Admin), "@admin"},
@@ -207,21 +210,25 @@ func keySpecs(spec *commands.Spec) resp.Value {
 	if spec.Flags.Has(commands.ReadOnly) {
 		access = "RO"
 	}
-	begin, find := k.First, resp.MapOf(
-		resp.Str("type"), resp.Str("range"),
-		resp.Str("spec"), resp.MapOf(resp.Str("lastkey"), resp.Int(int64(relative(k))),
-			resp.Str("keystep"), resp.Int(int64(k.Step)), resp.Str("limit"), resp.Int(0)))
-	if k.Num > 0 {
-		begin, find = k.Num, resp.MapOf(
-			resp.Str("type"), resp.Str("keynum"),
-			resp.Str("spec"), resp.MapOf(resp.Str("keynumidx"), resp.Int(0),
-				resp.Str("firstkey"), resp.Int(1), resp.Str("keystep"), resp.Int(1)))
+	var specs []resp.Value
+	if k.First > 0 {
+		specs = append(specs, keySpec(access, k.First, "range", resp.MapOf(resp.Str("lastkey"), resp.Int(int64(relative(k))),
+			resp.Str("keystep"), resp.Int(int64(k.Step)), resp.Str("limit"), resp.Int(0))))
 	}
-	return resp.SetOf(resp.MapOf(
+	if k.Num > 0 {
+		specs = append(specs, keySpec(access, k.Num, "keynum", resp.MapOf(resp.Str("keynumidx"), resp.Int(0),
+			resp.Str("firstkey"), resp.Int(1), resp.Str("keystep"), resp.Int(1))))
+	}
+	return resp.SetOf(specs...)
+}
+
+// keySpec describes keys that are found from an argument on, in the way that kind and find say.
+func keySpec(access string, begin int, kind string, find resp.Value) resp.Value {
+	return resp.MapOf(
 		resp.Str("flags"), statuses([]string{access}),
 		resp.Str("begin_search"), resp.MapOf(resp.Str("type"), resp.Str("index"),
 			resp.Str("spec"), resp.MapOf(resp.Str("index"), resp.Int(int64(begin)))),
-		resp.Str("find_keys"), find))
+		resp.Str("find_keys"), resp.MapOf(resp.Str("type"), resp.Str(kind), resp.Str("spec"), find))
 }
 
 // relative is the last key as a key specification counts it: from the first key, or from the end when negative.

@@ -143,19 +143,28 @@ func (t *Txn) zcombined(r *commands.Request, at int, combine zcombination) resp.
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
-	result, join := &zset{}, joinOf(opts.Aggregate)
-	combine(all, join, func(member string, score float64) bool {
-		if was, had := result.score(member); had {
-			score = join(was, score)
-		}
-		result.put(member, score)
-		return true
-	})
+	result := zsetOf(combinedScores(all, combine, joinOf(opts.Aggregate)))
 	if at == 1 {
 		return ranked(result.list(), opts.WithScores)
 	}
 	t.put(r.Args[1], result)
 	return resp.Int(int64(result.len()))
+}
+
+// combinedScores are the members of a combination, each once.
+func combinedScores(all []operand, combine zcombination, join func(a, b float64) float64) []scored {
+	var members []scored
+	place := make(map[string]int)
+	combine(all, join, func(member string, score float64) bool {
+		if at, had := place[member]; had {
+			members[at].score = join(members[at].score, score)
+			return true
+		}
+		place[member] = len(members)
+		members = append(members, scored{member, score})
+		return true
+	})
+	return members
 }
 
 // zintercard implements ZINTERCARD (https://redis.io/docs/latest/commands/zintercard/).

@@ -116,18 +116,9 @@ func zrangestore(t *Txn, r *commands.Request) resp.Value {
 	if err != nil {
 		return resp.ReplyFor(err)
 	}
-	selected := z.selection(opts)
-	t.put(r.Args[1], zsetOf(selected))
-	return resp.Int(int64(len(selected)))
-}
-
-// zsetOf makes a sorted set of members that differ.
-func zsetOf(members []scored) *zset {
-	z := &zset{}
-	for _, m := range members {
-		z.put(m.member, m.score)
-	}
-	return z
+	result := zsetOf(z.selection(opts))
+	t.put(r.Args[1], result)
+	return resp.Int(int64(result.len()))
 }
 
 // zremrange implements ZREMRANGEBYRANK, ZREMRANGEBYSCORE and ZREMRANGEBYLEX. Semaphores drop the permits whose time

@@ -10,6 +10,9 @@ import (
 // smallList is the length up to which a list is one slice, which a transaction that changes it copies.
 const smallList = 128
 
+// listDegree makes the nodes of the tree of a long list small, since every step copies those that it changes.
+const listDegree = 8
+
 // list is the value of a list key: a slice while short, a B-tree over positions when long. The positions in the tree
 // follow each other without a gap, so an index is found by adding it to that of the head. Which of the two forms a list
 // has does not show.
@@ -106,7 +109,7 @@ func (l *list) shift(from, to int64) {
 
 // refill makes all the elements of a long list.
 func (l *list) refill(all []string) {
-	*l = list{long: btree.NewMap[int64, string](0)}
+	*l = list{long: btree.NewMap[int64, string](listDegree)}
 	for i, s := range all {
 		l.long.Load(int64(i), s)
 	}

@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -26,6 +27,13 @@ func scoredBefore(a, b scored) bool {
 		return a.score < b.score
 	}
 	return a.member < b.member
+}
+
+func scoredOrder(a, b scored) int {
+	if a.score != b.score {
+		return cmp.Compare(a.score, b.score)
+	}
+	return strings.Compare(a.member, b.member)
 }
 
 // zset is the value of a sorted set key: its members in the order of (score, member). While small that is a slice; when
@@ -87,13 +95,12 @@ func (z *zset) score(member string) (float64, bool) {
 func (z *zset) put(member string, score float64) {
 	score += 0
 	old, had := z.score(member)
-	if had {
-		if old == score {
-			return
-		}
-		member = z.at(z.rank(member, old)).member
-		z.del(member)
-	} else {
+	switch {
+	case had && old == score:
+		return
+	case had:
+		member = z.takeOut(scored{member, old}).member
+	default:
 		member = strings.Clone(member)
 	}
 	m := scored{member, score}
@@ -108,6 +115,21 @@ func (z *zset) put(member string, score float64) {
 	z.small = slices.Insert(z.small, z.rank(member, score), m)
 }
 
+// zsetOf makes a sorted set of members that differ and puts them in order.
+func zsetOf(members []scored) *zset {
+	z, small := &zset{}, len(members) <= smallZSet
+	for i := range members {
+		members[i].score += 0
+		members[i].member = strings.Clone(members[i].member)
+		small = small && len(members[i].member) <= smallMember
+	}
+	slices.SortFunc(members, scoredOrder)
+	if z.small = members; !small {
+		z.grow()
+	}
+	return z
+}
+
 func (z *zset) grow() {
 	small := z.small
 	*z = zset{order: btree.NewBTreeGOptions(scoredBefore, btree.Options{NoLocks: true}), scores: newDict[float64]()}
@@ -117,14 +139,29 @@ func (z *zset) grow() {
 	}
 }
 
+// takeOut removes a member that is there from the order, and returns it as it was kept.
+func (z *zset) takeOut(m scored) scored {
+	if z.order != nil {
+		kept, _ := z.order.Delete(m)
+		return kept
+	}
+	at := z.rank(m.member, m.score)
+	kept := z.small[at]
+	z.small = slices.Delete(z.small, at, at+1)
+	return kept
+}
+
 // del removes a member and tells whether it was there.
 func (z *zset) del(member string) bool {
 	score, had := z.score(member)
-	if had {
-		at := z.rank(member, score)
-		z.cut(at, at+1)
+	if !had {
+		return false
 	}
-	return had
+	z.takeOut(scored{member, score})
+	if z.order != nil {
+		z.scores.del(member)
+	}
+	return true
 }
 
 // cut removes the members from position from to position to-1. The blank zset of a dry transaction has none.
