@@ -73,7 +73,6 @@ func container(name string, group Group, summary string, subs ...*Spec) *Spec {
 
 // Key positions that many rows share.
 var (
-	noKeys   = KeySpec{}
 	oneKey   = KeySpec{First: 1, Last: 1, Step: 1}
 	twoKeys  = KeySpec{First: 1, Last: 2, Step: 1}
 	allKeys  = KeySpec{First: 1, Last: -1, Step: 1}

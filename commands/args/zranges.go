@@ -115,7 +115,7 @@ func (o *ZRangeOptions) ends(first, last string) (err error) {
 		first, last = last, first
 	}
 	for i, text := range []string{first, last} {
-		ok := false
+		var ok bool
 		if o.By == ByScore {
 			o.Scores[i], ok = scoreBound(text)
 		} else {

@@ -19,8 +19,11 @@ func TestLargeCollectionsAreThoseOfRedis(t *testing.T) {
 	ks, draw := New(), rand.New(rand.NewPCG(1, 2)) // a fixed seed: every run is the same
 	for round := range rounds {
 		growing := round%2_000 < 1_200
-		lines := []redisLine{{args: words(listLine(draw, growing))}, {args: words(setLine(draw, growing))},
-			{args: words(zsetLine(draw, growing))}}
+		lines := []redisLine{
+			{args: words(listLine(draw, growing))},
+			{args: words(setLine(draw, growing))},
+			{args: words(zsetLine(draw, growing))},
+		}
 		for i := range lines {
 			lines[i].text = strings.Join(lines[i].args, " ")
 			lines[i].unordered = lines[i].args[0] == "SMEMBERS"
