@@ -89,6 +89,14 @@ func (s *session) run(req *commands.Request) {
 func (s *session) submit(req *commands.Request) {
 	sl := s.requestSlot(req)
 	s.out.add(sl)
+	if lease, yes := commands.ResendableAcquire(req); yes {
+		first := s.srv.resends.enter(taker{s, sl}, req, lease)
+		if first == nil {
+			s.srv.stats.joined.Add(1)
+			return
+		}
+		sl.call.Done = first.answered
+	}
 	s.open().Submit(&sl.call)
 }
 

@@ -78,6 +78,7 @@ type Server struct {
 	handlers []handler // by the ID of a command's row
 	began    time.Time
 	stats    stats
+	resends  *resends
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
@@ -89,7 +90,7 @@ type Server struct {
 
 // stats are the counters of INFO.
 type stats struct {
-	connections, rejected, commands, failures, cutOff, bytesIn, bytesOut atomic.Int64
+	connections, rejected, commands, failures, cutOff, joined, bytesIn, bytesOut atomic.Int64
 }
 
 // New returns a server that does not listen yet.
@@ -105,7 +106,7 @@ func New(cfg Config) *Server {
 		cfg.RunID = newRunID()
 	}
 	return &Server{
-		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(),
+		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(), resends: newResends(),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 	}
 }

@@ -38,6 +38,8 @@ type session struct {
 	latest atomic.Pointer[commands.Spec]
 	shown  atomic.Pointer[identity] // what other sessions may see
 	slow   atomic.Bool              // cut off by the outbox
+	hungUp atomic.Bool              // the client sends no more and may be gone
+	ip     string                   // of the client
 	multi  atomic.Int32             // 0 outside MULTI, else one more than the number of queued commands
 
 	// The rest belongs to the reader.
@@ -69,12 +71,22 @@ func newSession(srv *Server, id int64, raw net.Conn) *session {
 	if srv.cfg.TLS != nil {
 		s.conn = tls.Server(raw, srv.cfg.TLS)
 	}
+	s.ip = hostOf(raw.RemoteAddr())
 	s.wire = &deadlineWriter{conn: s.conn, timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
 	s.proto = resp.RESP2
 	s.allow(srv.cfg.Password == "")
 	s.show()
 	return s
+}
+
+// hostOf is an address without its port.
+func hostOf(addr net.Addr) string {
+	host, _, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	return host
 }
 
 // show makes the identity visible to other sessions.
@@ -123,6 +135,7 @@ func (s *session) survive() {
 
 // kill ends the session without answering what is left.
 func (s *session) kill() {
+	s.hungUp.Store(true)
 	s.out.close()
 	_ = s.raw.Close()
 }
@@ -229,6 +242,7 @@ func (s *session) finish(why error) {
 	switch {
 	case why == nil, errors.Is(why, os.ErrDeadlineExceeded): // the client's last command, a drain or an idle client
 	case errors.Is(why, io.EOF):
+		s.hungUp.Store(true)
 		abandon = time.After(hangUpGrace)
 	default: // there is nobody to answer
 		s.kill()
