@@ -30,7 +30,7 @@ var (
 		no-expiry reset reset-all script-flush contention`)
 	potteryCases = words("acquire-release waits extend expiry context-manager contention")
 
-	rueidislockCases = words("lock-unlock waits waits-for-expiry extends lost forced flushed contention")
+	rueidislockCases = words("lock-unlock waits waits-for-expiry extends lost forced flushed contention quiet")
 )
 
 // library is a lock library, or a client that locks by hand.
@@ -130,6 +130,23 @@ func TestClientCasesOfNodeNotice(t *testing.T) {
 
 func TestClientLibrariesOfGo(t *testing.T) {
 	testLibraries(t, goLibraries, "clients/golang/target/suite", "-addr")
+}
+
+// TestClientHoldingALockIsQuiet shows that rueidislock, which extends a key when it is told that it has changed, comes to
+// rest: an extension that changes nothing must not be told. redis-server tells it, and is then busy with nothing else.
+func TestClientHoldingALockIsQuiet(t *testing.T) {
+	if testing.Short() || onRedis() {
+		t.Skip("skipped: -short leaves out the client programs, and redis-server does not come to rest")
+	}
+	const mostCommands = 300 // of four extensions of three keys, those in scripts included; redis-server has 100,000
+	buildClients(t).need(t, "golang")
+	name := "rueidislock/tracking/quiet"
+	run := execClient("clients/golang/target/suite", "-addr", startServer(t), "-suite", "rueidislock", "-case", name)
+	run.check(t, []string{"resp3/" + name})
+	sums := map[string]int{}
+	addCounts(t, sums, run.details["resp3/"+name])
+	assert.Positive(t, sums["commands"])
+	assert.Less(t, sums["commands"], mostCommands)
 }
 
 func TestClientLibrariesOfPython(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis/rueidislock"
@@ -34,6 +35,7 @@ func rueidislockCases(mode lockMode) []testCase {
 		{"forced", lockers.forced},
 		{"flushed", lockers.flushed},
 		{"contention", lockers.contention},
+		{"quiet", lockers.quiet},
 	}
 	var cases []testCase
 	for _, body := range bodies {
@@ -313,4 +315,35 @@ func (l lockers) contention(ctx context.Context) (string, error) {
 		unlock()
 		return nil
 	})
+}
+
+// quiet counts the commands in two seconds in which a lock is merely held, and extended four times. rueidislock extends a key that the server
+// says has changed, which its own extension may be: with a server that pushes what changed nothing, that never ends.
+func (l lockers) quiet(ctx context.Context) (string, error) {
+	locker, err := l.open(time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer locker.Close()
+	_, unlock, err := locker.WithContext(ctx, l.key)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	before, err := l.commands(ctx)
+	if err != nil {
+		return "", err
+	}
+	time.Sleep(2 * time.Second)
+	after, err := l.commands(ctx)
+	return fmt.Sprintf("commands=%d", after-before), err
+}
+
+// commands is how many commands the server has processed so far.
+func (l lockers) commands(ctx context.Context) (int64, error) {
+	info, err := l.client.InfoMap(ctx, "stats").Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(info["Stats"]["total_commands_processed"], 10, 64)
 }
