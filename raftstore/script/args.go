@@ -105,6 +105,8 @@ func (m *machine) display(v lua.LValue) string {
 		return formatNumber(v)
 	case lua.LBool, *lua.LNilType:
 		return v.String()
+	case *lua.LUserData:
+		return "userdata: (nil)"
 	}
 	return typeName(v) + ": " + m.displayAddress(v)
 }

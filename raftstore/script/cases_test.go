@@ -255,5 +255,14 @@ x]]`, `return [==[a]]b]==]`, `return "a".."b"..1 ..2.5`, `return 1 ..""`, `retur
 		`return bit.tobit("x")`,
 		`return bit.tobit("10")`,
 	}},
+	{"cjson", cjsonSame},
+	{"cmsgpack", cmsgpackSame},
+	{"access check", []string{
+		`return redis.acl_check_cmd('get','x')`, `return redis.acl_check_cmd('GET')`, `return redis.acl_check_cmd('nosuch')`, `return redis.acl_check_cmd()`,
+		`return redis.acl_check_cmd({})`, `return redis.acl_check_cmd('get', true)`, `return redis.acl_check_cmd(1)`, `return redis.acl_check_cmd('')`,
+		`return redis.acl_check_cmd('config','get','x')`, `return redis.acl_check_cmd('config|get')`, `return redis.acl_check_cmd('config','nosuch')`,
+		`return redis.acl_check_cmd('script')`, `return {pcall(redis.acl_check_cmd,'nosuch')}`, `return redis.acl_check_cmd('eval')`,
+		`return redis.breakpoint(1)`, `return tostring(redis.breakpoint())`, `return redis.debug("a",{})`, `return redis.debug()`,
+	}},
 	{"compile errors", []string{"#!lua flags=no-writes\nreturn 1", "#!lua flags=foo\nreturn 1", "#!lua name=x\nreturn 1", "#!lua x\nreturn 1", "#!js\nreturn 1", "#!lua flags=no-writes,allow-oom\nerror('x')", "#!lua", "#!lua flags=\nreturn 1", "#!lua\nreturn 2"}},
 }

@@ -123,7 +123,7 @@ func baseRawSet(a args) int {
 func (a args) next(t *lua.LTable, key lua.LValue) (lua.LValue, lua.LValue) {
 	a.m.take(a.l, 1+a.m.deleted/16, 0)
 	k, v := t.Next(key)
-	if to, ok := k.(lua.LNumber); ok {
+	if to, ok := k.(lua.LNumber); ok && to < lua.LNumber(lua.MaxArrayIndex) { // higher ones are hash keys
 		from, _ := key.(lua.LNumber)
 		a.m.take(a.l, max(0, int64(to-from)/8), 0)
 	}

@@ -5,6 +5,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 )
 
@@ -22,6 +23,7 @@ func redisLibrary() []entry {
 		{"replicate_commands", redisReplicate},
 		{"breakpoint", redisBreakpoint},
 		{"debug", redisDebug},
+		{"acl_check_cmd", redisACLCheck},
 	}
 }
 
@@ -55,24 +57,55 @@ func versionNumber(version string) int {
 	return n
 }
 
+const (
+	textCallEmpty = "ERR Please specify at least one argument for this redis lib call"
+	textCallTypes = "ERR Lua redis lib command arguments must be strings or integers"
+	textACLCheck  = "ERR Invalid command passed to redis.acl_check_cmd()"
+)
+
+// line collects the n arguments as a command line; false when one can be none.
+func (a args) line(n int) bool {
+	a.m.argv = a.m.argv[:0]
+	for i := 1; i <= n; i++ {
+		switch v := a.l.Get(i).(type) {
+		case lua.LString:
+			a.m.argv = append(a.m.argv, string(v))
+		case lua.LNumber:
+			a.m.argv = append(a.m.argv, formatArg(v))
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// redisACLCheck tells whether the user may run a command: there is one user, who may run all that exist.
+func redisACLCheck(a args) int {
+	n := a.l.GetTop()
+	if n == 0 {
+		a.m.raiseTable(a.l, textCallEmpty)
+	}
+	a.m.take(a.l, commandCost+int64(n), 0)
+	if !a.line(n) {
+		a.m.raiseTable(a.l, textCallTypes)
+	}
+	if _, err := commands.Lookup(a.m.argv); err != nil {
+		a.m.raiseTable(a.l, textACLCheck)
+	}
+	a.l.Push(lua.LTrue)
+	return 1
+}
+
 // command is redis.call and redis.pcall.
 func (a args) command(raise bool) int {
 	m, l := a.m, a.l
 	n := l.GetTop()
 	if n == 0 {
-		return a.callFails(raise, "ERR Please specify at least one argument for this redis lib call")
+		return a.callFails(raise, textCallEmpty)
 	}
 	m.take(l, commandCost+int64(n), 0)
-	m.argv = m.argv[:0]
-	for i := 1; i <= n; i++ {
-		switch v := l.Get(i).(type) {
-		case lua.LString:
-			m.argv = append(m.argv, string(v))
-		case lua.LNumber:
-			m.argv = append(m.argv, formatArg(v))
-		default:
-			return a.callFails(raise, "ERR Lua redis lib command arguments must be strings or integers")
-		}
+	if !a.line(n) {
+		return a.callFails(raise, textCallTypes)
 	}
 	m.calling = true
 	v, stop := m.inv.Caller.Call(m.argv)

@@ -24,6 +24,8 @@ func (m *machine) openLibraries() {
 	addMathConstants(math)
 	m.library("bit", bitLibrary())
 	m.library("struct", structLibrary())
+	m.openCJSON()
+	m.openCMsgpack()
 	redis := m.library("redis", redisLibrary())
 	m.addRedisConstants(redis)
 	m.globals.RawSetString("KEYS", m.l.NewTable())

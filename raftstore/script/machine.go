@@ -31,9 +31,10 @@ type machine struct {
 	sealed     *lua.LTable // metatable that marks the read-only tables
 	strMeta    *lua.LTable // metatable of strings, as scripts see it
 	ipairsNext *lua.LFunction
-	helpers    []lua.LValue  // in the order of helperNames
-	threads    []*lua.LState // one for each level of pcall, see pcall
-	broken     bool          // the state must not be used again
+	helpers    []lua.LValue   // in the order of helperNames
+	null       *lua.LUserData // cjson.null, the only userdata there is
+	threads    []*lua.LState  // one for each level of pcall, see pcall
+	broken     bool           // the state must not be used again
 
 	p         *program
 	loaded    map[string]*program // chunks of loadstring, by the name in error texts
@@ -41,7 +42,8 @@ type machine struct {
 	inv       Invocation
 	depth     int // pcalls at hand
 	resp3     bool
-	calling   bool // the Caller is at work
+	json      jsonConfig // settings of the global cjson
+	calling   bool       // the Caller is at work
 	stopped   bool
 	stopReply resp.Value // the answer of the Caller that stopped the script
 	rng       rng
@@ -90,7 +92,7 @@ func (m *machine) start(p *program, inv Invocation) {
 	m.p, m.inv, m.depth, m.resp3 = p, inv, 0, false
 	m.loaded, m.rawNames, m.ids, m.stopped = nil, nil, nil, false
 	m.deleted, m.captures, m.calling = 0, 0, false
-	m.rng = newRNG(0)
+	m.rng, m.json = newRNG(0), defaultJSON()
 	m.globals.RawSetString("KEYS", m.strings(inv.Keys))
 	m.globals.RawSetString("ARGV", m.strings(inv.Args))
 }
