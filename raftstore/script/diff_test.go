@@ -83,26 +83,33 @@ func reshape(v resp.Value, protocol resp.Protocol) resp.Value {
 }
 
 func TestSameAsRedis(t *testing.T) {
-	live := dialRedis(t, 2)
-	back := dialRedis(t, 2)
-	e := testEngine()
-	for _, group := range sameAsRedis {
-		t.Run(group.name, func(t *testing.T) {
-			for _, text := range group.scripts {
-				keys, args := []string{"k1", "k2"}, []string{"a1", "2", "3.5", "", "x\x00y"}
-				live.do(t, "FLUSHALL")
-				live.do(t, "SCRIPT", "FLUSH", "SYNC") // makes a new Lua state, with the first settings of cjson
-				eval := append([]string{"EVAL", text, "2"}, append(append([]string{}, keys...), args...)...)
-				want := show(live.do(t, eval...))
-				live.do(t, "FLUSHALL")
-				back.do(t, "HELLO", "2")
-				v, _ := e.Run(script.Invocation{
-					SHA: script.SHA1Hex(text), Text: text, Keys: keys, Args: args, Caller: liveCaller{t, back},
-				})
-				if got := show(reshape(v, resp.RESP2)); got != want {
-					t.Errorf("%s\n got %s\nwant %s", text, got, want)
+	back, e := dialRedis(t, 2), testEngine()
+	for _, protocol := range []resp.Protocol{resp.RESP2, resp.RESP3} {
+		live := dialRedis(t, int(protocol))
+		for _, group := range sameAsRedis {
+			t.Run(fmt.Sprintf("%s/resp%d", group.name, protocol), func(t *testing.T) {
+				for _, text := range group.scripts {
+					compareRun(t, live, back, e, text, protocol)
 				}
-			}
-		})
+			})
+		}
+	}
+}
+
+// compareRun evaluates a script on the real server, and here with the same server for its commands.
+func compareRun(t *testing.T, live, back *redisConn, e *script.Engine, text string, protocol resp.Protocol) {
+	t.Helper()
+	keys, args := []string{"k1", "k2"}, []string{"a1", "2", "3.5", "", "x\x00y"}
+	live.do(t, "FLUSHALL")
+	live.do(t, "SCRIPT", "FLUSH", "SYNC") // makes a new Lua state, with the first settings of cjson
+	eval := append([]string{"EVAL", text, "2"}, append(append([]string{}, keys...), args...)...)
+	want := show(live.do(t, eval...))
+	live.do(t, "FLUSHALL")
+	back.do(t, "HELLO", "2")
+	v, _ := e.Run(script.Invocation{
+		SHA: script.SHA1Hex(text), Text: text, Keys: keys, Args: args, Caller: liveCaller{t, back},
+	})
+	if got := show(reshape(v, protocol)); got != want {
+		t.Errorf("%s\n got %s\nwant %s", text, got, want)
 	}
 }

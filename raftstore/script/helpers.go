@@ -113,8 +113,8 @@ func (m *machine) rawSet(l *lua.LState, t *lua.LTable, key, val lua.LValue) {
 		if math.IsNaN(float64(k)) {
 			m.raise(l, "table index is NaN")
 		}
-		if k >= 1 && k < lua.LNumber(lua.MaxArrayIndex) && k == lua.LNumber(int(k)) {
-			m.setItem(l, t, int(k), val)
+		if i := arrayIndex(k); i > 0 {
+			m.setItem(l, t, i, val)
 			return
 		}
 	}

@@ -123,11 +123,19 @@ func baseRawSet(a args) int {
 func (a args) next(t *lua.LTable, key lua.LValue) (lua.LValue, lua.LValue) {
 	a.m.take(a.l, 1+a.m.deleted/16, 0)
 	k, v := t.Next(key)
-	if to, ok := k.(lua.LNumber); ok && to < lua.LNumber(lua.MaxArrayIndex) { // higher ones are hash keys
-		from, _ := key.(lua.LNumber)
-		a.m.take(a.l, max(0, int64(to-from)/8), 0)
+	if to := arrayIndex(k); to > 0 {
+		a.m.take(a.l, int64(to-arrayIndex(key))/8, 0)
 	}
 	return k, v
+}
+
+// arrayIndex is the place of a key in the array part of a table, 0 for the keys that the library hashes.
+func arrayIndex(key lua.LValue) int {
+	n, ok := key.(lua.LNumber)
+	if !ok || !(n >= 1) || n >= lua.LNumber(lua.MaxArrayIndex) || n != lua.LNumber(int(n)) {
+		return 0
+	}
+	return int(n)
 }
 
 func baseNext(a args) int {

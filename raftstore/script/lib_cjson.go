@@ -228,7 +228,7 @@ func (e *jsonEncoder) special(n lua.LNumber) {
 		e.fails(n, "must not be NaN or Inf")
 	case e.c.encodeInvalid == 2:
 		e.put("null")
-	case n != n: //nolint:staticcheck // NaN
+	case math.IsNaN(float64(n)):
 		e.put("nan")
 	default:
 		e.put(formatNumber(n))

@@ -99,9 +99,10 @@ func (d *jsonDecoder) value(t jsonToken) lua.LValue {
 		return d.object()
 	case jsonArray:
 		return d.array()
+	default:
+		d.want(t, "", "value")
+		return nil
 	}
-	d.want(t, "", "value")
-	return nil
 }
 
 // descend counts a level of nesting that needs so many slots on Lua's stack and keeps kept of them.

@@ -11,7 +11,9 @@ import (
 // formats of https://github.com/msgpack/msgpack/blob/master/spec.md but for bin, ext and timestamps.
 func cmsgpackLibrary() []entry {
 	return []entry{
-		{"pack", msgpackPack}, {"unpack", msgpackUnpack}, {"unpack_one", msgpackUnpackOne},
+		{"pack", msgpackPack},
+		{"unpack", msgpackUnpack},
+		{"unpack_one", msgpackUnpackOne},
 		{"unpack_limit", msgpackUnpackLimit},
 	}
 }
@@ -391,7 +393,7 @@ func (u *unpacker) set(t *lua.LTable, key, v lua.LValue) {
 	if key == lua.LNil {
 		u.a.l.Error(lua.LString("table index is nil"), 0)
 	}
-	if n, ok := key.(lua.LNumber); ok && n != n { //nolint:staticcheck // NaN
+	if n, ok := key.(lua.LNumber); ok && math.IsNaN(float64(n)) {
 		u.a.l.Error(lua.LString("table index is NaN"), 0)
 	}
 	u.a.m.rawSet(u.a.l, t, key, v)
