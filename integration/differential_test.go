@@ -161,15 +161,20 @@ func (s *side) run(st step) ([]harness.Reply, error) {
 	var err error
 	harness.Poll(differentialReply, func() bool {
 		replies, err = s.once(st)
-		return err != nil || st.rule.until == "" || show(replies) == st.rule.until
+		return err != nil || st.rule.reached(show(replies))
 	})
-	if err == nil && st.rule.until != "" && show(replies) != st.rule.until {
+	if err == nil && !st.rule.reached(show(replies)) {
 		err = errNeverAnswered
 	}
 	if st.rule.save != "" && len(replies) > 0 {
 		s.variables[st.rule.save] = replies[0].Text
 	}
 	return replies, err
+}
+
+// reached tells whether a line need not be repeated.
+func (r rule) reached(shown string) bool {
+	return (r.until == "" || shown == r.until) && (!r.repeat || r.regex.MatchString(shown))
 }
 
 // errNeverAnswered is a line whose until= did not come true.

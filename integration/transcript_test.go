@@ -29,7 +29,7 @@ import (
 // pairs (the same for flat field-value lists), class (first word of an error),
 // regex=R (both replies match), head=N (only the first N elements of each inner
 // array), shape (types only), mask=A,B (values after these fields are ignored),
-// until=REPLY (repeated until it answers so), replies=N (how many replies are
+// until=REPLY (repeated until it answers so), repeat (the same for regex=R), replies=N (how many replies are
 // read, 1 unless told), save=NAME (the reply's text becomes ${NAME}), diff=ID (a
 // deliberate difference that docs/compatibility.md explains), want=R (what
 // redfence answers there).
@@ -62,6 +62,7 @@ const (
 type rule struct {
 	approx                      int64
 	sorted, pairs, class, shape bool
+	repeat                      bool
 	regex, want                 *regexp.Regexp
 	head                        int
 	mask                        []string
@@ -201,6 +202,8 @@ func (r *rule) set(name, value string) (err error) {
 		r.pairs = true
 	case "class":
 		r.class = true
+	case "repeat":
+		r.repeat = true
 	case "shape":
 		r.shape = true
 	case "mask":

@@ -46,4 +46,8 @@ type (
 type Sink interface {
 	// Message delivers a publication and returns the number of local receivers.
 	Message(m Message) int
+	// Ready says that a list or sorted set came into being or grew, so that commands that wait for it must be tried.
+	Ready(db int, key string)
+	// ReadyAll says the same of any number of keys of a database.
+	ReadyAll(db int)
 }

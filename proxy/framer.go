@@ -73,6 +73,9 @@ func (f *framer) room() []byte {
 	return f.buf[f.end:]
 }
 
+// unread is the number of bytes that were received and not cut into lines.
+func (f *framer) unread() int { return f.end - f.start }
+
 // grown says that n bytes were received into room().
 func (f *framer) grown(n int) { f.end += n }
 

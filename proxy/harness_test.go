@@ -16,6 +16,7 @@ import (
 
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
+	"github.com/redfence/redfence/proxy/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -201,5 +202,8 @@ func array(words ...string) string {
 
 var (
 	_ Backend = (*fakeBackend)(nil)
-	_ Sink    = (*hub.Hub)(nil)
+	_ Sink    = struct {
+		*hub.Hub
+		*wait.Registry
+	}{}
 )

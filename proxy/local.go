@@ -48,7 +48,7 @@ func localHandlers() map[string]handler {
 
 		"asking": accepted, "readonly": accepted, "readwrite": accepted,
 
-		"info": now(info), "role": now(role), "time": now(clock), "wait": now(wait), "waitaof": now(waitAOF),
+		"info": now(info), "role": now(role), "time": now(clock), "wait": now(waitReplicas), "waitaof": now(waitAOF),
 		"config|get": now(configGet), "config|set": refusing(resp.ErrConfigSet),
 		"config|rewrite": refusing(resp.ErrConfigSet), "config|resetstat": refusing(resp.ErrConfigSet),
 		"command": now(commandAll), "command|count": now(commandCount), "command|docs": now(commandDocs),
@@ -64,6 +64,9 @@ func localHandlers() map[string]handler {
 		"script|kill": refusing(resp.ErrNotBusy),
 	}
 	for _, spec := range commands.All() {
+		if spec.Flags.Has(commands.Blocking) {
+			h[spec.Name] = handler{own: block}
+		}
 		if spec.Group == commands.Cluster && spec.Sub == nil && h[spec.Name].now == nil {
 			h[spec.Name] = refusing(resp.ErrNoCluster)
 		}

@@ -106,6 +106,9 @@ func (s *session) describe() string {
 	if multi >= 0 {
 		flags += "x"
 	}
+	if s.isBlocked() {
+		flags += "b"
+	}
 	if flags == "" {
 		flags = "N"
 	}

@@ -115,7 +115,7 @@ func (s *Server) clientsLines() []string {
 	return []string{
 		fmt.Sprintf("connected_clients:%d", len(all)),
 		fmt.Sprintf("maxclients:%d", s.cfg.MaxClients),
-		"blocked_clients:0",
+		fmt.Sprintf("blocked_clients:%d", s.cfg.Wait.Len()),
 		"tracking_clients:0",
 		fmt.Sprintf("pubsub_clients:%d", subscribers),
 	}

@@ -21,9 +21,9 @@ func clock(s *session, _ *commands.Request) resp.Value {
 	return commands.TimeReply(s.srv.cfg.Backend.Now())
 }
 
-// wait answers WAIT with the number asked for. Replies keep their order and are given only when what they report is
+// waitReplicas answers WAIT with the number asked for. Replies keep their order and are given only when what they report is
 // committed, so there is nothing left to wait for.
-func wait(_ *session, r *commands.Request) resp.Value { return resp.Int(r.Opts.(int64)) }
+func waitReplicas(_ *session, r *commands.Request) resp.Value { return resp.Int(r.Opts.(int64)) }
 
 func waitAOF(_ *session, r *commands.Request) resp.Value {
 	d := r.Opts.(args.Durability)

@@ -20,8 +20,9 @@ func TestEveryLocalCommandHasAHandlerAndNoOther(t *testing.T) {
 		h := handlers[spec.ID]
 		answers := h.now != nil || h.later != nil || h.own != nil
 		container := spec.Sub != nil && spec.Arity == -2
-		watching := spec.Name == "watch" // asks the backend and keeps the answer
-		require.Equal(t, (spec.Raft == commands.Local && !container) || watching, answers, spec.Name)
+		// WATCH keeps the backend's answer, blocking commands ask more than once.
+		through := spec.Name == "watch" || spec.Flags.Has(commands.Blocking)
+		require.Equal(t, (spec.Raft == commands.Local && !container) || through, answers, spec.Name)
 	}
 	for name := range localHandlers() {
 		require.NotNil(t, find(name), "%s is not in the table", name)

@@ -63,6 +63,7 @@ type outbox struct {
 	phase      phase
 	proto      resp.Protocol // in which messages are written
 	gone       chan struct{} // closed with phaseClosed
+	start      func()        // called when only the last slot is unanswered; nil for nothing
 
 	buf  []byte // encoded and not written
 	last bool   // the reply that ends the connection is in buf
@@ -104,6 +105,25 @@ func (o *outbox) enter(s *slot) {
 	o.wakeWriter()
 }
 
+// addLast enters a slot and calls start once all others are answered. The next slot must not come before this one is
+// answered. Only the reader calls it.
+func (o *outbox) addLast(s *slot, start func()) {
+	o.mu.Lock()
+	if o.phase != phaseOpen {
+		o.mu.Unlock()
+		return
+	}
+	o.enter(s)
+	alone := o.unanswered == 1
+	if !alone {
+		o.start = start
+	}
+	o.mu.Unlock()
+	if alone {
+		start()
+	}
+}
+
 // relieve lets the writer write while the reader goes on, when there is much to write.
 func (o *outbox) relieve() {
 	if len(o.buf) > smallWrite {
@@ -124,11 +144,26 @@ func (o *outbox) answered(s *slot, r commands.Result) {
 	o.settled(s, slotBytes+weight(r.Reply))
 }
 
+// drop completes a slot without a reply and ends the connection behind it.
+func (o *outbox) drop(s *slot) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.done || o.phase == phaseClosed {
+		return
+	}
+	s.mute, s.last, s.done = true, true, true
+	o.settled(s, slotBytes)
+}
+
 // settled counts an awaited slot as known from now on. o.mu is held.
 func (o *outbox) settled(s *slot, bytes int) {
 	s.bytes = bytes
 	o.unanswered--
 	o.asked -= s.asked
+	if o.unanswered == 1 && o.start != nil {
+		go o.start() // it may call back
+		o.start = nil
+	}
 	o.room.Signal()
 	o.pile(s.bytes)
 	o.wakeWriter()
@@ -143,8 +178,20 @@ func (o *outbox) Deliver(d *hub.Delivery) {
 	}
 	s := &slot{proto: o.proto, news: d, done: true, bytes: slotBytes + len(d.Frame(o.proto))}
 	o.queue.push(s)
+	o.overtake()
 	o.pile(s.bytes)
 	o.wakeWriter()
+}
+
+// overtake puts the last slot in front of the one before it, if that is of a blocked command. o.mu is held.
+func (o *outbox) overtake() {
+	if o.queue.len() < 2 {
+		return
+	}
+	last, before := o.queue.at(o.queue.len()-1), o.queue.at(o.queue.len()-2)
+	if (*before).blocks && !(*before).done {
+		*last, *before = *before, *last
+	}
 }
 
 // forget drops the messages of a subscription that has ended while they waited.
@@ -349,7 +396,7 @@ func (o *outbox) shut() {
 	}
 	o.phase = phaseClosed
 	o.queue.clear()
-	o.waiting, o.unanswered, o.asked = 0, 0, 0
+	o.waiting, o.unanswered, o.asked, o.start = 0, 0, 0, nil
 	close(o.gone)
 	o.work.Broadcast()
 	o.room.Broadcast()

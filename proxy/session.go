@@ -42,6 +42,8 @@ type session struct {
 	ip     string                   // of the client
 	multi  atomic.Int32             // 0 outside MULTI, else one more than the number of queued commands
 
+	blocked blocked
+
 	// The rest belongs to the reader.
 	identity
 	stream   Stream // nil until first needed
@@ -166,6 +168,12 @@ func (s *session) listen() (err error) {
 		return err
 	}
 	for !s.leaving {
+		if s.isBlocked() {
+			if err := s.readOn(); err != nil {
+				return err
+			}
+			continue
+		}
 		line, err := s.in.next()
 		switch {
 		case err != nil:
@@ -209,13 +217,19 @@ func (s *session) read() error {
 	return err
 }
 
-// receive reads, and goes on past the idle time-out while the client waits for an answer.
+// receive reads, and goes on past the idle time-out while the client waits for an answer. It reads nothing when a
+// blocked command was answered meanwhile.
 func (s *session) receive() (int, error) {
 	for {
 		s.limitIdle()
 		n, err := s.conn.Read(s.in.room())
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || s.srv.draining.Load() || !s.out.owes() {
+		switch {
+		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
+		case s.awoken():
+			return 0, nil
+		case s.srv.draining.Load() || !s.out.owes():
+			return 0, err
 		}
 	}
 }
@@ -234,6 +248,7 @@ func (s *session) limitIdle() {
 	if s.srv.draining.Load() {
 		s.drain()
 	}
+	s.renudge()
 }
 
 // finish waits for the answers that are due, and ends the connection. Which are due depends on why reading ended.
@@ -247,6 +262,7 @@ func (s *session) finish(why error) {
 	default: // there is nobody to answer
 		s.kill()
 	}
+	s.stopWaiting()
 	s.out.end()
 	select {
 	case <-s.out.gone:

@@ -16,6 +16,8 @@ type slot struct {
 	mute  bool          // nothing is written (CLIENT REPLY)
 	last  bool          // the connection ends behind it
 
+	blocks bool // of a blocked command: nothing but messages comes behind it, and they need not wait for it
+
 	// One of these says what is written. The outbox guards reply and done.
 	reply resp.Value          // when done
 	act   func() []resp.Value // runs when all replies before it are known, and returns what to write

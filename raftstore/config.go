@@ -23,7 +23,7 @@ type Config struct {
 	NodeID   string // name of this node; empty is the one that the data directory knows, or "redfence" in a new one
 	LogStore LogStore
 	Logger   *slog.Logger
-	Sink     Sink // takes publications
+	Sink     Sink // takes the events
 
 	// MaxBatch is how many calls at most become one log entry.
 	MaxBatch int
@@ -63,12 +63,19 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// Sink takes the publications that come out of the log, in log order. Message must not block; it returns the
-// number of local receivers.
+// Sink takes the events that come out of the log, in log order. Its methods must not block, and must not call the
+// store.
 type Sink interface {
+	// Message delivers a publication and returns the number of local receivers.
 	Message(m commands.Message) int
+	// Ready says that a list or sorted set came into being or grew.
+	Ready(db int, key string)
+	// ReadyAll says the same of any number of keys of a database.
+	ReadyAll(db int)
 }
 
 type noSink struct{}
 
 func (noSink) Message(commands.Message) int { return 0 }
+func (noSink) Ready(int, string)            {}
+func (noSink) ReadyAll(int)                 {}

@@ -49,7 +49,13 @@ func (f fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	f.s.machine.mu.Lock()
 	defer f.s.machine.mu.Unlock()
-	return f.s.machine.ks.Restore(r)
+	if err := f.s.machine.ks.Restore(r); err != nil {
+		return err
+	}
+	for db := range keyspace.Databases {
+		f.s.cfg.Sink.ReadyAll(db)
+	}
+	return nil
 }
 
 // snapshot writes a view while the machine goes on.

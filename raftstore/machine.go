@@ -62,12 +62,14 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 	seen := publish(t, 0, sink, nil)
 	replies := make([]resp.Value, len(w.calls))
 	for i, c := range w.calls {
-		if !c.Block {
+		before := t.Mark()
+		if c.Block {
+			replies[i], seen = m.block(t, c, seen, sink)
+		} else {
 			replies[i] = m.exec(t, c.Requests[0])
 			seen = publish(t, seen, sink, answerOf(c.Requests[0], &replies[i]))
-			continue
 		}
-		replies[i], seen = m.block(t, c, seen, sink)
+		wake(t, before, sink)
 	}
 	return replies
 }
@@ -117,6 +119,17 @@ func publish(t *keyspace.Txn, seen int, sink Sink, receivers *resp.Value) int {
 		}
 	}
 	return len(t.Events())
+}
+
+// wake tells of the lists and sorted sets that a call gave elements. Those who wait are served after the whole call.
+func wake(t *keyspace.Txn, before keyspace.Mark, sink Sink) {
+	for _, k := range t.Ready(before) {
+		if k.All {
+			sink.ReadyAll(k.DB)
+		} else {
+			sink.Ready(k.DB, k.Key)
+		}
+	}
 }
 
 // exec runs one request as a step of its own.

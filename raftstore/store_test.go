@@ -139,6 +139,8 @@ func TestExpiryNeedsNoTraffic(t *testing.T) {
 type sinkFunc func(commands.Message) int
 
 func (f sinkFunc) Message(m commands.Message) int { return f(m) }
+func (sinkFunc) Ready(int, string)                {}
+func (sinkFunc) ReadyAll(int)                     {}
 
 func TestPublishAnswersTheReceivers(t *testing.T) {
 	cfg := DefaultConfig(t.TempDir())

@@ -51,6 +51,11 @@ func (t *Txn) take(key string, l *list, left bool, count int64) []resp.Value {
 // lmpop implements LMPOP (https://redis.io/docs/latest/commands/lmpop/).
 func lmpop(t *Txn, r *commands.Request) resp.Value {
 	opts, _ := r.Opts.(args.MultiPop)
+	return t.popLists(opts)
+}
+
+// popLists takes elements from the first of several lists that has any.
+func (t *Txn) popLists(opts args.MultiPop) resp.Value {
 	for _, key := range opts.Keys {
 		l, err := lookup[*list](t, key)
 		if err != nil {
@@ -66,6 +71,11 @@ func lmpop(t *Txn, r *commands.Request) resp.Value {
 // lmove implements LMOVE (https://redis.io/docs/latest/commands/lmove/) and RPOPLPUSH.
 func lmove(t *Txn, r *commands.Request) resp.Value {
 	opts, _ := r.Opts.(args.MoveOptions)
+	return t.move(r, opts)
+}
+
+// move takes an element from one end of a list, and puts it to an end of another.
+func (t *Txn) move(r *commands.Request, opts args.MoveOptions) resp.Value {
 	source, target := r.Args[1], r.Args[2]
 	l, err := lookup[*list](t, source)
 	if err != nil {

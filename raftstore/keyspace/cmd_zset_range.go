@@ -179,6 +179,11 @@ func (t *Txn) takeScored(key string, z *zset, lowest bool, count int64) []scored
 // zmpop implements ZMPOP (https://redis.io/docs/latest/commands/zmpop/).
 func zmpop(t *Txn, r *commands.Request) resp.Value {
 	opts, _ := r.Opts.(args.MultiPop)
+	return t.popZSets(opts)
+}
+
+// popZSets takes members from the first of several sorted sets that has any.
+func (t *Txn) popZSets(opts args.MultiPop) resp.Value {
 	for _, key := range opts.Keys {
 		z, err := lookup[*zset](t, key)
 		if err != nil {

@@ -11,8 +11,11 @@ type ReadyKey struct {
 // change. It reads them off the journal, so it costs nothing unless it is called, and a rollback takes them back.
 func (t *Txn) Ready(m Mark) []ReadyKey {
 	var ready []ReadyKey
-	seen := make(map[ReadyKey]bool)
+	var seen map[ReadyKey]bool
 	note := func(k ReadyKey) {
+		if seen == nil {
+			seen = map[ReadyKey]bool{}
+		}
 		if !seen[k] {
 			seen[k] = true
 			ready = append(ready, k)
