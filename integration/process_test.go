@@ -100,3 +100,19 @@ func TestReadyLine(t *testing.T) {
 		})
 	}
 }
+
+// TestDescriptorLimit starts the program with a low soft limit, which it raises
+// by itself, and with a low hard limit, which it can only tell of.
+func TestDescriptorLimit(t *testing.T) {
+	for limit, warned := range map[string]bool{"-Sn 64": false, "-n 64": true} {
+		t.Run(limit, func(t *testing.T) {
+			s := harness.StartRedfenceWith(t, harness.Options{
+				Shell: "ulimit " + limit, Args: []string{"--max-clients", "100"},
+			})
+			harness.Dial(t, s.Addr).Want("PONG", "PING")
+			if got := strings.Contains(s.Stderr(), "limit on open files"); got != warned {
+				t.Errorf("warned %v, printed:\n%s", got, s.Stderr())
+			}
+		})
+	}
+}

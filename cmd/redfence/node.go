@@ -30,6 +30,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	warnOfFewDescriptors(log.Logger, descriptorLimit(), cfg.MaxClients)
 	n := &node{cfg: cfg, log: log}
 	defer func() {
 		if err != nil {

@@ -127,6 +127,12 @@ func (p *process) memory(field string) (int64, error) {
 	return 0, fmt.Errorf("no %s in /proc status", field)
 }
 
+// descriptors is how many files and sockets the process has open.
+func (p *process) descriptors() (int, error) {
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
+	return len(open), err
+}
+
 // clockTick is the unit of times in /proc/<pid>/stat (USER_HZ, 100 on Linux).
 const clockTick = 10 * time.Millisecond
 

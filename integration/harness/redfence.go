@@ -18,6 +18,7 @@ type Options struct {
 	Env    []string // NAME=value, added to the test's environment
 	Tags   string   // build tags, comma separated
 	NoRace bool     // never build with -race, for tests that measure
+	Shell  string   // a command that bash runs in front of the program, such as a ulimit
 }
 
 // StartRedfence runs redfence on a free loopback port with a data directory of
@@ -35,6 +36,9 @@ func StartRedfenceWith(t testing.TB, o Options) *Server {
 		Binary(t, o), "--listen", "127.0.0.1:0", "--http-listen", "",
 		"--data-dir", dir,
 	}, o.Args...)
+	if o.Shell != "" {
+		argv = append([]string{"bash", "-c", o.Shell + `; exec "$0" "$@"`}, argv...)
+	}
 	s := &Server{
 		Dir: dir, t: t, name: "redfence", argv: argv, env: o.Env,
 		pin: func(addr string) []string { return []string{"--listen", addr} },

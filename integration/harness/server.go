@@ -129,6 +129,16 @@ func (s *Server) memory(field string) int64 {
 	return size
 }
 
+// Descriptors is how many files and sockets the process has open now.
+func (s *Server) Descriptors() int {
+	s.t.Helper()
+	n, err := s.proc.descriptors()
+	if err != nil {
+		s.t.Fatalf("%s: %v", s.name, err)
+	}
+	return n
+}
+
 // CPU is the processor time that the process has used so far, 0 when it has
 // ended. It may be called on any goroutine that does not outlive the process.
 func (s *Server) CPU() time.Duration {
