@@ -89,7 +89,7 @@ func isUUID(s string) bool {
 				return false
 			}
 		default:
-			if !strings.Contains("0123456789abcdef", s[i:i+1]) {
+			if strings.IndexByte("0123456789abcdef", s[i]) < 0 {
 				return false
 			}
 		}

@@ -43,9 +43,11 @@ func TestTableSaysWhatRedisSays(t *testing.T) {
 
 func compareFlags(t *testing.T, spec *commands.Spec, theirs string) {
 	t.Helper()
-	for name, flag := range map[string]commands.Flags{"write": commands.Write, "readonly": commands.ReadOnly,
+	for name, flag := range map[string]commands.Flags{
+		"write": commands.Write, "readonly": commands.ReadOnly,
 		"denyoom": commands.DenyOOM, "noscript": commands.NoScript, "blocking": commands.Blocking,
-		"no_auth": commands.NoAuth, "no_multi": commands.NoMulti} {
+		"no_auth": commands.NoAuth, "no_multi": commands.NoMulti,
+	} {
 		if has, want := spec.Flags.Has(flag), hasWord(theirs, name); has != want {
 			t.Errorf("flag %s: %v, redis-server says %v", name, has, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -95,8 +96,8 @@ func openBolt(path string) (*raftboltdb.BoltStore, error) {
 // close closes what was opened, the last first.
 func (d *disk) close() error {
 	var errs []error
-	for i := len(d.closers) - 1; i >= 0; i-- {
-		errs = append(errs, d.closers[i].Close())
+	for _, c := range slices.Backward(d.closers) {
+		errs = append(errs, c.Close())
 	}
 	d.closers = nil
 	return errors.Join(errs...)

@@ -24,8 +24,11 @@ func TestScriptsInTheStore(t *testing.T) {
 		{"another owner gets no token", [][]string{
 			{"EVAL", `redis.call('HSET', KEYS[1], 'me', 1) return redis.call('FENCE', KEYS[1], 'you')`, "1", "k"},
 		}, "$-1\r\n"},
-		{"over its budget a script ends with an error", [][]string{{"EVAL", setThenLoop, "1", "k"}},
-			"-ERR redfence: script exceeded its instruction budget"},
+		{
+			"over its budget a script ends with an error",
+			[][]string{{"EVAL", setThenLoop, "1", "k"}},
+			"-ERR redfence: script exceeded its instruction budget",
+		},
 		{"over its budget a script leaves nothing", [][]string{{"EVAL", setThenLoop, "1", "k"}, {"EXISTS", "k"}}, ":0\r\n"},
 		{"pcall does not save a script over its budget", [][]string{
 			{"EVAL", `redis.call('SET', KEYS[1], 'x') pcall(function() while true do end end) return 1`, "1", "k"},
@@ -44,8 +47,11 @@ func TestScriptsInTheStore(t *testing.T) {
 		{"a text that does not compile is not remembered", [][]string{
 			{"EVAL", "retur 7", "0"}, {"SCRIPT", "EXISTS", script.SHA1Hex("retur 7")},
 		}, "*1\r\n:0\r\n"},
-		{"SCRIPT LOAD refuses what does not compile", [][]string{{"SCRIPT", "LOAD", "retur 7"}},
-			"-ERR Error compiling script (new function):"},
+		{
+			"SCRIPT LOAD refuses what does not compile",
+			[][]string{{"SCRIPT", "LOAD", "retur 7"}},
+			"-ERR Error compiling script (new function):",
+		},
 		{"SELECT in a script does not leak", [][]string{
 			{"EVAL", `redis.call('SELECT', 3) return redis.call('SET', 'k', 'three')`, "0"}, {"GET", "k"},
 		}, "$-1\r\n"},
@@ -56,8 +62,10 @@ func TestScriptsInTheStore(t *testing.T) {
 			{"EVAL", "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], 'x')", "1", "k"},
 		}, "-ERR Write commands are not allowed from read-only scripts."},
 		{"a script that makes the store copy too much is taken back", [][]string{
-			{"EVAL", `redis.call('SET', 'a', 'x') for i = 1, 1000 do redis.call('APPEND', KEYS[1], ARGV[1]) end`, "1", "k",
-				strings.Repeat("x", 1<<20)},
+			{
+				"EVAL", `redis.call('SET', 'a', 'x') for i = 1, 1000 do redis.call('APPEND', KEYS[1], ARGV[1]) end`, "1", "k",
+				strings.Repeat("x", 1<<20),
+			},
 			{"EXISTS", "a", "k"},
 		}, ":0\r\n"},
 		{"blocking and session commands are refused", [][]string{

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -64,7 +65,7 @@ type snapshot struct{ view *keyspace.View }
 // Persist implements raft.FSMSnapshot.
 func (s snapshot) Persist(sink raft.SnapshotSink) error {
 	if _, err := s.view.WriteTo(sink); err != nil {
-		return fmt.Errorf("%w (cancel: %v)", err, sink.Cancel())
+		return errors.Join(err, sink.Cancel())
 	}
 	return sink.Close()
 }

@@ -72,8 +72,10 @@ func TestHeldBackAttemptKeepsItsPlace(t *testing.T) {
 func TestReleaseWaitsForTheQueue(t *testing.T) {
 	h := handOver{locks: map[lockKey]*contention{}}
 	k := lockKey{0, "lock"}
-	w := waiting{since: time.Now(), stream: &Stream{},
-		call: &commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "me", "NX")}}}
+	w := waiting{
+		since: time.Now(), stream: &Stream{},
+		call: &commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "me", "NX")}},
+	}
 	h.hold(w, resp.Value{})
 	h.follow(k, w.since, func(waiting) { t.Error("nobody waits yet") })
 	w.call.Done = func(commands.Result) {}
@@ -114,8 +116,10 @@ func TestASessionsOrderSurvivesAHandOver(t *testing.T) {
 		released := make(chan struct{})
 		replies := make(chan commands.Result, 2)
 		submit := func(line ...string) {
-			other.Submit(&commands.Call{Requests: []*commands.Request{request(t, line...)},
-				Done: func(r commands.Result) { replies <- r }})
+			other.Submit(&commands.Call{
+				Requests: []*commands.Request{request(t, line...)},
+				Done:     func(r commands.Result) { replies <- r },
+			})
 		}
 		submit("SET", "lock", "other", "NX", "FENCE")
 		go func() {

@@ -85,8 +85,10 @@ func newIdentity(cfg Config, path string) (identity, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return identity{}, err
 	}
-	id := identity{Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, defaultNodeID), LogStore: cfg.LogStore,
-		Incarnation: hex.EncodeToString(random[:])}
+	id := identity{
+		Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, defaultNodeID), LogStore: cfg.LogStore,
+		Incarnation: hex.EncodeToString(random[:]),
+	}
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err != nil {
 		return identity{}, err

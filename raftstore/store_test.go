@@ -44,8 +44,10 @@ func request(t testing.TB, line ...string) *commands.Request {
 func do(t testing.TB, st *Stream, line ...string) commands.Result {
 	t.Helper()
 	result := make(chan commands.Result, 1)
-	st.Submit(&commands.Call{Requests: []*commands.Request{request(t, line...)},
-		Done: func(r commands.Result) { result <- r }})
+	st.Submit(&commands.Call{
+		Requests: []*commands.Request{request(t, line...)},
+		Done:     func(r commands.Result) { result <- r },
+	})
 	return <-result
 }
 
@@ -97,15 +99,19 @@ func TestAReadSeesTheUnansweredWriteBeforeIt(t *testing.T) {
 	for i := range n {
 		value := string(rune('a' + i%26))
 		wait.Add(2)
-		st.Submit(&commands.Call{Requests: []*commands.Request{request(t, "SET", "k", value)},
-			Done: func(commands.Result) { wait.Done() }})
-		st.Submit(&commands.Call{Requests: []*commands.Request{request(t, "GET", "k")},
+		st.Submit(&commands.Call{
+			Requests: []*commands.Request{request(t, "SET", "k", value)},
+			Done:     func(commands.Result) { wait.Done() },
+		})
+		st.Submit(&commands.Call{
+			Requests: []*commands.Request{request(t, "GET", "k")},
 			Done: func(r commands.Result) {
 				if r.Reply.Str != value {
 					wrong <- r.Reply.Str + " instead of " + value
 				}
 				wait.Done()
-			}})
+			},
+		})
 	}
 	wait.Wait()
 	close(wrong)
@@ -202,8 +208,10 @@ func TestCloseAnswersEverything(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Add(n)
 	for range n {
-		st.Submit(&commands.Call{Requests: []*commands.Request{request(t, "SET", "k", "v"+time.Now().String())},
-			Done: func(commands.Result) { wait.Done() }})
+		st.Submit(&commands.Call{
+			Requests: []*commands.Request{request(t, "SET", "k", "v"+time.Now().String())},
+			Done:     func(commands.Result) { wait.Done() },
+		})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -26,8 +26,11 @@ func sample() (Entry, []*commands.Call) {
 	set, get := line(0, "SET", "k", "v\x00\xff", "NX", "PX", "30000"), line(15, "GET", "")
 	watched := []commands.Watch{{Key: "k", Since: 1 << 40, Present: true}, {DB: 15, Key: "", Since: 0}}
 	e := Entry{Now: 123456, Wall: 1_796_000_000_000_001, Calls: []Call{
-		{Lines: []Line{set}}, {Block: true, Lines: []Line{get, set}}, {Block: true},
-		{Block: true, Watched: watched, Lines: []Line{set}}, {Block: true, Watched: watched},
+		{Lines: []Line{set}},
+		{Block: true, Lines: []Line{get, set}},
+		{Block: true},
+		{Block: true, Watched: watched, Lines: []Line{set}},
+		{Block: true, Watched: watched},
 	}}
 	dependent, empty := call(true, set), call(true)
 	dependent.Watched, empty.Watched = watched, watched

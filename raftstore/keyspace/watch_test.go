@@ -83,7 +83,7 @@ func TestTouched(t *testing.T) {
 
 func split(lines string) []string {
 	var all []string
-	for _, line := range bytes.Split([]byte(lines), []byte("|")) {
+	for line := range bytes.SplitSeq([]byte(lines), []byte("|")) {
 		all = append(all, string(line))
 	}
 	return all
