@@ -51,6 +51,18 @@ func clientRows() *Spec {
 			Summary: "Returns the connection that invalidations are sent to: -1, since there are none.",
 		},
 		&Spec{Name: "id", Arity: 2, Flags: session, Since: "5.0.0", Summary: "Returns the ID of the connection."},
+		&Spec{
+			Name: "kill", Arity: -3, Flags: Admin | session, Parse: parse(args.ClientKill), Since: "2.4.0",
+			Summary: "Ends connections of this process.",
+		},
+		&Spec{
+			Name: "pause", Arity: -3, Flags: Admin | session, Parse: parse(args.ClientPause), Since: "3.0.0",
+			Summary: "Makes the clients of this process wait, all or those that write.",
+		},
+		&Spec{
+			Name: "unblock", Arity: -3, Flags: Admin | session, Parse: parse(args.ClientUnblock), Since: "5.0.0",
+			Summary: "Ends the blocking command of another connection.",
+		},
 		&Spec{Name: "info", Arity: 2, Flags: session, Since: "6.2.0", Summary: "Describes the connection."},
 		&Spec{
 			Name: "list", Arity: -2, Flags: Admin | session, Parse: parse(args.ClientList), Since: "2.4.0",
@@ -82,7 +94,7 @@ func clientRows() *Spec {
 		},
 		&Spec{
 			Name: "unpause", Arity: 2, Flags: Admin | session, Since: "6.2.0",
-			Summary: "Does nothing: clients are never paused.",
+			Summary: "Ends the pause of the clients of this process.",
 		},
 	)
 }

@@ -1,6 +1,10 @@
 package commands
 
-import "github.com/redfence/redfence/commands/args"
+import (
+	"slices"
+
+	"github.com/redfence/redfence/commands/args"
+)
 
 // serverRows are the rows of redis.io's group "server", and WAIT and its like, which ask about replicas.
 func serverRows() []*Spec {
@@ -28,7 +32,7 @@ func serverRows() []*Spec {
 			Summary: "Answers the numbers asked for: what was answered is on disk already.",
 		},
 	})
-	return append(append(rows, commandRows(), configRows()), waits...)
+	return slices.Concat(rows, []*Spec{commandRows(), configRows()}, waits, diagnosticRows())
 }
 
 // commandRows is COMMAND, which answers from this table.
@@ -57,15 +61,15 @@ func configRows() *Spec {
 		},
 		&Spec{
 			Name: "resetstat", Arity: 2, Flags: Admin | session, Since: "2.0.0",
-			Summary: "Refused: the counters of INFO only grow.",
+			Summary: "Sets the counters of INFO to zero.",
 		},
 		&Spec{
 			Name: "rewrite", Arity: 2, Flags: Admin | session, Since: "2.8.0",
 			Summary: "Refused: settings cannot be changed while running.",
 		},
 		&Spec{
-			Name: "set", Arity: -4, Flags: Admin | session, Since: "2.0.0",
-			Summary: "Refused: settings cannot be changed while running.",
+			Name: "set", Arity: -4, Flags: Admin | session, Parse: parse(args.ConfigSet), Since: "2.0.0",
+			Summary: "Accepts what is set already; settings cannot be changed while running.",
 		},
 	)
 }

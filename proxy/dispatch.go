@@ -14,8 +14,9 @@ import (
 //  2. the command must exist and have the right number of arguments;
 //  3. the client must be authenticated;
 //  4. a RESP2 client in subscribe mode may only do a few things;
-//  5. after MULTI it is queued;
-//  6. its options must be right.
+//  5. while clients are paused it waits;
+//  6. after MULTI it is queued;
+//  7. its options must be right.
 //
 // What passes is answered here or by the backend.
 func (s *session) dispatch(line []string) {
@@ -37,6 +38,7 @@ func (s *session) dispatch(line []string) {
 		s.refuse(spec, err)
 		return
 	}
+	s.waitOut(spec)
 	if s.tx != nil && !s.srv.handlers[spec.ID].atOnce {
 		s.enqueue(spec, line)
 		return

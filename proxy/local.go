@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"strings"
+
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
@@ -44,13 +46,14 @@ func localHandlers() map[string]handler {
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
 		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
 		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
-		"client|tracking": now(clientTracking), "client|unpause": accepted,
+		"client|tracking": now(clientTracking), "client|kill": now(clientKill), "client|pause": now(clientPause),
+		"client|unpause": now(clientUnpause), "client|unblock": now(clientUnblock),
 
 		"asking": accepted, "readonly": accepted, "readwrite": accepted,
 
 		"info": now(info), "role": now(role), "time": now(clock), "wait": now(waitReplicas), "waitaof": now(waitAOF),
-		"config|get": now(configGet), "config|set": refusing(resp.ErrConfigSet),
-		"config|rewrite": refusing(resp.ErrConfigSet), "config|resetstat": refusing(resp.ErrConfigSet),
+		"config|get": now(configGet), "config|set": now(configSet),
+		"config|rewrite": refusing(resp.ErrNoConfigFile), "config|resetstat": now(configResetStat),
 		"command": now(commandAll), "command|count": now(commandCount), "command|docs": now(commandDocs),
 		"command|getkeys": now(commandGetKeys), "command|info": now(commandInfo), "command|list": now(commandList),
 
@@ -61,11 +64,17 @@ func localHandlers() map[string]handler {
 		"pubsub|numsub": pubsubCounts(hub.Channel), "pubsub|shardnumsub": pubsubCounts(hub.Shard),
 		"pubsub|numpat": afterwards(pubsubPatterns),
 
+		"latency|history": now(nothing), "latency|latest": now(nothing), "latency|reset": now(zero),
+		"slowlog|get": now(nothing), "slowlog|len": now(zero), "slowlog|reset": accepted, "debug": refusing(resp.ErrNoDebug),
+
 		"script|kill": refusing(resp.ErrNotBusy),
 	}
 	for _, spec := range commands.All() {
 		if spec.Flags.Has(commands.Blocking) {
 			h[spec.Name] = handler{own: block}
+		}
+		if strings.HasSuffix(spec.Name, "|help") && spec.Raft == commands.Local && spec.Group != commands.Cluster {
+			h[spec.Name] = now(help)
 		}
 		if spec.Group == commands.Cluster && spec.Sub == nil && h[spec.Name].now == nil {
 			h[spec.Name] = refusing(resp.ErrNoCluster)
@@ -73,6 +82,10 @@ func localHandlers() map[string]handler {
 	}
 	return h
 }
+
+func nothing(*session, *commands.Request) resp.Value { return resp.Arr() }
+
+func zero(*session, *commands.Request) resp.Value { return resp.Int(0) }
 
 // refusing answers an error, whatever the arguments.
 func refusing(why resp.Failure) handler {

@@ -95,8 +95,9 @@ func (s *session) kind() args.ClientType {
 	return args.NormalClient
 }
 
-// describe is the line of CLIENT LIST for the session. Any goroutine may call it. Fields that make no sense here are
-// left out; clients look fields up by name.
+// describe is the line of CLIENT LIST for the session, with all fields of Redis 7.0 in its order, since some clients
+// read them by position, and the two newer ones that tell the library. Any goroutine may call it. What is not known
+// here, such as the fill of buffers, is 0.
 func (s *session) describe() string {
 	who, age := s.shown.Load(), time.Since(s.began)
 	flags, multi := "", s.multi.Load()-1
@@ -112,13 +113,15 @@ func (s *session) describe() string {
 	if flags == "" {
 		flags = "N"
 	}
+	owed, asked, waiting := s.out.load()
 	latest := "NULL"
 	if spec := s.latest.Load(); spec != nil {
 		latest = spec.Name
 	}
-	return fmt.Sprintf("id=%d addr=%v laddr=%v name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
+	return fmt.Sprintf("id=%d addr=%v laddr=%v fd=0 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
+		"qbuf=0 qbuf-free=0 argv-mem=%d multi-mem=0 rbs=0 rbp=0 obl=0 oll=%d omem=%d tot-mem=%d "+
 		"events=r cmd=%s user=default redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		s.id, s.raw.RemoteAddr(), s.raw.LocalAddr(), who.name,
 		age/time.Second, (age-time.Duration(s.active.Load()))/time.Second,
-		flags, who.db, who.channels, who.patterns, who.shards, multi, latest, who.proto, who.library, who.libraryVersion)
+		flags, who.db, who.channels, who.patterns, who.shards, multi, asked, owed, waiting, asked+waiting, latest, who.proto, who.library, who.libraryVersion)
 }

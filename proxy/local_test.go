@@ -162,7 +162,13 @@ func TestLocalReplies(t *testing.T) {
 		"READWRITE":                  {[]string{"READWRITE"}, "+OK"},
 		"ASKING":                     {[]string{"ASKING"}, "+OK"},
 		"TIME":                       {[]string{"TIME"}, "*2 $10 1700000000 $6 123456"},
-		"CONFIG SET":                 {[]string{"CONFIG SET maxmemory 1mb"}, "-" + string(resp.ErrConfigSet)},
+		"CONFIG SET":                 {[]string{"CONFIG SET maxmemory 1mb"}, "-" + string(resp.FixedSetting("maxmemory"))},
+		"CONFIG SET, as it is":       {[]string{"CONFIG SET MAXMEMORY 123 save '' slowlog-max-len 7"}, "+OK"},
+		"CONFIG SET, events":         {[]string{"CONFIG SET notify-keyspace-events Ex"}, "+OK"},
+		"CONFIG SET, other events":   {[]string{"CONFIG SET notify-keyspace-events KEA"}, "-" + string(resp.FixedSetting("notify-keyspace-events"))},
+		"CONFIG SET, one of two":     {[]string{"CONFIG SET timeout 0 databases 4"}, "-" + string(resp.FixedSetting("databases"))},
+		"DEBUG":                      {[]string{"DEBUG SLEEP 1"}, "-" + string(resp.ErrNoDebug)},
+		"LATENCY HELP":               {[]string{"LATENCY HELP"}, "*9 +LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are: +HISTORY +    Returns no samples: none are kept. +LATEST +    Returns no samples: none are kept. +RESET +    Answers 0: no samples are kept. +HELP +    Prints this help."},
 		"CONFIG GET patterns": {
 			[]string{"CONFIG GET MAXMEMORY* *-read-only"},
 			"*8 $9 maxmemory $3 123 $16 maxmemory-policy $10 noeviction $17 replica-read-only $3 yes $15 slave-read-only $3 yes",
@@ -237,7 +243,7 @@ func TestClientListShowsAllSessions(t *testing.T) {
 	_, text, _ := strings.Cut(first.do("CLIENT LIST"), " ")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	require.Len(t, lines, 2)
-	require.Regexp(t, `^id=1 addr=127\.0\.0\.1:\d+ laddr=`+addr+` name=first age=0 idle=0 flags=N db=3 sub=0 psub=0 ssub=0 .*`+
+	require.Regexp(t, `^id=1 addr=127\.0\.0\.1:\d+ laddr=`+addr+` fd=0 name=first age=0 idle=0 flags=N db=3 sub=0 psub=0 ssub=0 .*`+
 		`cmd=client\|list user=default redir=-1 resp=2 lib-name=redisson lib-ver=$`, lines[0])
 	require.Regexp(t, `^id=2 .* flags=P db=0 sub=1 .*cmd=subscribe`, lines[1])
 	require.Contains(t, first.do("CLIENT LIST TYPE pubsub"), "id=2")

@@ -238,6 +238,23 @@ func (o *outbox) full() bool {
 	return o.unanswered >= o.depth || o.asked > o.heap || o.waiting > o.limit/2
 }
 
+// closed tells whether nothing will be written any more.
+func (o *outbox) closed() bool {
+	select {
+	case <-o.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// load tells how many replies are owed, how many bytes their commands have, and how many bytes wait to be written.
+func (o *outbox) load() (owed, asked, waiting int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queue.len(), o.asked, o.waiting
+}
+
 // owes tells whether commands are unanswered.
 func (o *outbox) owes() bool {
 	o.mu.Lock()

@@ -81,6 +81,7 @@ type Server struct {
 	began    time.Time
 	stats    stats
 	resends  *resends
+	pause    pause
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
@@ -233,11 +234,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) stopListening() []*session {
 	s.mu.Lock()
 	s.draining.Store(true)
+	s.pause.set(noPause)
 	for l := range s.listeners {
 		_ = l.Close()
 	}
 	s.mu.Unlock()
 	return s.all()
+}
+
+// byID returns the session of that ID, nil when there is none.
+func (s *Server) byID(id int64) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
 }
 
 // all returns the sessions there are now, in no order.

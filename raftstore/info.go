@@ -56,7 +56,14 @@ func (s *Store) Info() []commands.InfoSection {
 		fmt.Sprintf("raft_entries:%d", st.Entries),
 		fmt.Sprintf("raft_calls:%d", st.Calls),
 		fmt.Sprintf("raft_answered_without_log:%d", st.Tried),
-	}}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
+	}}, {Name: "Memory", Lines: s.memoryLines()}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
+}
+
+// memoryLines are those that clients look for. There is no limit on the memory of keys.
+func (s *Store) memoryLines() []string {
+	s.machine.mu.Lock()
+	defer s.machine.mu.Unlock()
+	return []string{"maxmemory:0", fmt.Sprintf("number_of_cached_scripts:%d", s.machine.ks.Scripts())}
 }
 
 func (s *Store) keyspaceLines() []string {

@@ -23,7 +23,6 @@ const (
 	ErrBadCommand      Failure = "ERR Invalid command specified"
 	ErrBadArgCount     Failure = "ERR Invalid number of arguments specified for command"
 	ErrNoTracking      Failure = "ERR redfence: CLIENT TRACKING is not served: replies must not be cached"
-	ErrConfigSet       Failure = "ERR redfence: CONFIG SET is not served: settings are flags, environment variables or the configuration file"
 )
 
 // ExpectedDollar is the protocol error for an argument that does not begin with its length.

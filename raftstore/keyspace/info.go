@@ -2,6 +2,9 @@ package keyspace
 
 import "fmt"
 
+// Scripts is the number of scripts that EVALSHA can run.
+func (ks *Keyspace) Scripts() int { return ks.scripts.bySHA.Len() }
+
 // InfoLines are the lines of INFO's section "Keyspace" (https://redis.io/docs/latest/commands/info/): one per
 // database that has keys.
 func (ks *Keyspace) InfoLines() []string {

@@ -66,7 +66,7 @@ func allHandlers() map[string]handler {
 		genericHandlers(), expiryHandlers(), scanHandlers(), datasetHandlers(),
 		stringHandlers(), hashHandlers(), listHandlers(), setHandlers(), zsetHandlers(), zsetRangeHandlers(),
 		zsetAlgebraHandlers(), scriptHandlers(), fencingHandlers(), pubsubHandlers(),
-		transactionHandlers(), blockingHandlers(),
+		transactionHandlers(), blockingHandlers(), memoryHandlers(),
 	} {
 		maps.Copy(all, group)
 	}

@@ -100,8 +100,8 @@ func (e *encoder) changes(c *changes) {
 		if n != 0 {
 			e.uint(uint64(i))
 			e.uint(n)
+			e.flush(block)
 		}
-		e.flush(block)
 	}
 }
 
