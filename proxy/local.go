@@ -51,6 +51,9 @@ func localHandlers() map[string]handler {
 
 		"asking": accepted, "readonly": accepted, "readwrite": accepted,
 
+		"latency|history": now(nothing), "latency|latest": now(nothing), "latency|reset": now(zero),
+		"slowlog|get": now(nothing), "slowlog|len": now(zero), "slowlog|reset": accepted, "debug": refusing(resp.ErrNoDebug),
+
 		"info": now(info), "role": now(role), "time": now(clock), "wait": now(waitReplicas), "waitaof": now(waitAOF),
 		"config|get": now(configGet), "config|set": now(configSet),
 		"config|rewrite": refusing(resp.ErrNoConfigFile), "config|resetstat": now(configResetStat),
@@ -63,9 +66,6 @@ func localHandlers() map[string]handler {
 		"pubsub|channels": pubsubNames(hub.Channel), "pubsub|shardchannels": pubsubNames(hub.Shard),
 		"pubsub|numsub": pubsubCounts(hub.Channel), "pubsub|shardnumsub": pubsubCounts(hub.Shard),
 		"pubsub|numpat": afterwards(pubsubPatterns),
-
-		"latency|history": now(nothing), "latency|latest": now(nothing), "latency|reset": now(zero),
-		"slowlog|get": now(nothing), "slowlog|len": now(zero), "slowlog|reset": accepted, "debug": refusing(resp.ErrNoDebug),
 
 		"script|kill": refusing(resp.ErrNotBusy),
 	}
