@@ -19,8 +19,16 @@ func scriptRows() []*Spec {
 			Summary: "Forgets all loaded scripts.",
 		},
 		&Spec{
-			Name: "kill", Arity: 2, Flags: NoScript, Since: "2.6.0",
+			Name: "kill", Arity: 2, Flags: NoScript | AllowBusy, Since: "2.6.0",
 			Summary: "Answers NOTBUSY: scripts end by their budget here.",
+		},
+		&Spec{
+			Name: "debug", Arity: 3, Flags: NoScript, Since: "3.2.0",
+			Summary: "Answers OK to NO: there is no debugger here.",
+		},
+		&Spec{
+			Name: "help", Arity: 2, Flags: Loading | Stale, Raft: Read, Since: "5.0.0",
+			Summary: "Lists the subcommands of SCRIPT.",
 		},
 	)
 	return append(inGroup(Scripting, []*Spec{
@@ -42,3 +50,22 @@ func scriptRows() []*Spec {
 		},
 	}), script)
 }
+
+// ScriptHelp are the lines of SCRIPT HELP.
+const ScriptHelp = `SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:
+DEBUG (YES|SYNC|NO)
+    Set the debug mode for subsequent scripts executed.
+EXISTS <sha1> [<sha1> ...]
+    Return information about the existence of the scripts in the script cache.
+FLUSH [ASYNC|SYNC]
+    Flush the Lua scripts cache. Very dangerous on replicas.
+    When called without the optional mode argument, the behavior is determined by the
+    lazyfree-lazy-user-flush configuration directive. Valid modes are:
+    * ASYNC: Asynchronously flush the scripts cache.
+    * SYNC: Synchronously flush the scripts cache.
+KILL
+    Kill the currently executing Lua script.
+LOAD <script>
+    Load a script into the scripts cache without executing it.
+HELP
+    Prints this help.`

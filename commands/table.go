@@ -63,7 +63,7 @@ func indexRows(all []*Spec) map[string]*Spec {
 // container makes a row whose subcommands are rows of their own.
 func container(name string, group Group, summary string, subs ...*Spec) *Spec {
 	s := &Spec{Name: name, Arity: -2, Group: group, Summary: summary, Sub: make(map[string]*Spec, len(subs))}
-	if name != "object" { // the backend answers that one, for scripts
+	if !slices.ContainsFunc(subs, func(s *Spec) bool { return s.Name == "help" }) { // else the backend answers it, for scripts
 		subs = append(subs, helpRow())
 	}
 	for _, sub := range subs {

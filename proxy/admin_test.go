@@ -99,8 +99,8 @@ func TestHelpNamesAllSubcommands(t *testing.T) {
 	_, addr := start(t, Config{})
 	c := dial(t, addr)
 	for _, spec := range commands.All() {
-		if spec.Sub == nil || spec.Name == "object" {
-			continue
+		if spec.Sub == nil || spec.Sub["help"].Raft != commands.Local {
+			continue // no container, or one that the backend answers for
 		}
 		reply := c.do(spec.Name + " help")
 		if spec.Group == commands.Cluster {

@@ -67,7 +67,7 @@ func localHandlers() map[string]handler {
 		"pubsub|numsub": pubsubCounts(hub.Channel), "pubsub|shardnumsub": pubsubCounts(hub.Shard),
 		"pubsub|numpat": afterwards(pubsubPatterns),
 
-		"script|kill": refusing(resp.ErrNotBusy),
+		"script|kill": refusing(resp.ErrNotBusy), "script|debug": now(scriptDebug),
 	}
 	for _, spec := range commands.All() {
 		if spec.Flags.Has(commands.Blocking) {

@@ -85,3 +85,15 @@ func (s *Server) maxMemory() string {
 	}
 	return "0"
 }
+
+// scriptDebug answers SCRIPT DEBUG (https://redis.io/docs/latest/commands/script-debug/): there is only no debugger.
+func scriptDebug(_ *session, r *commands.Request) resp.Value {
+	switch strings.ToLower(r.Args[2]) {
+	case "no":
+		return resp.OK()
+	case "yes", "sync":
+		return resp.ErrNoDebugger.Value()
+	default:
+		return resp.ErrDebugMode.Value()
+	}
+}

@@ -30,8 +30,12 @@ func (m *machine) eval(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 	if t.Undecided() {
 		return resp.Value{}, script.Stopped // a new script: only the log may remember it
 	}
+	flags, _ := script.Flags(text) // it compiles, so they are right
+	if flags.Declared && !flags.NoWrites && r.Spec.Flags.Has(commands.ReadOnly) {
+		return resp.ErrScriptMayWrite.Value(), script.Failed
+	}
 	mark := t.Mark()
-	c := m.newCaller(t, r, text)
+	c := m.newCaller(t, r, flags)
 	v, out := m.engine.Run(script.Invocation{SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c})
 	if c.overwritten {
 		out = script.OverBudget
@@ -78,10 +82,11 @@ type caller struct {
 // do. Most scripts end within a few, and to end is cheaper than to be unwound.
 const wastedCalls = 256
 
-func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, text string) *caller {
-	flags, _ := script.Flags(text) // it compiles, so they are right
-	return &caller{t: t, db: r.DB, readOnly: flags.NoWrites || r.Spec.Flags.Has(commands.ReadOnly),
-		mayWrite: t.Written() + m.limits.Memory}
+func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, flags script.FlagSet) *caller {
+	return &caller{
+		t: t, db: r.DB, readOnly: flags.NoWrites || r.Spec.Flags.Has(commands.ReadOnly),
+		mayWrite: t.Written() + m.limits.Memory,
+	}
 }
 
 // Call implements script.Caller. It stops a script that makes the keyspace copy more than a script may use, and a dry

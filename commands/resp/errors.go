@@ -37,6 +37,7 @@ const (
 	ErrNumKeys         Failure = "ERR Number of keys can't be greater than number of args"
 	ErrNegativeKeys    Failure = "ERR Number of keys can't be negative"
 	ErrScriptReadOnly  Failure = "ERR Write commands are not allowed from read-only scripts."
+	ErrScriptMayWrite  Failure = "ERR Can not execute a script with write flag using *_ro command."
 	ErrScriptForbidden Failure = "ERR This Redis command is not allowed from script"
 	ErrScriptUnknown   Failure = "ERR Unknown Redis command called from script"
 	ErrScriptArity     Failure = "ERR Wrong number of args calling Redis command from script"

@@ -19,6 +19,8 @@ const (
 	ErrNotPositive     Failure = "ERR value is out of range, must be positive"
 	ErrNegativeTimeout Failure = "ERR timeout is negative"
 	ErrNotBusy         Failure = "NOTBUSY No scripts in execution right now."
+	ErrDebugMode       Failure = "ERR Use SCRIPT DEBUG YES/SYNC/NO"
+	ErrNoDebugger      Failure = "ERR redfence: SCRIPT DEBUG is not served: a script is one step of the replicated log"
 	ErrNoKeys          Failure = "ERR The command has no key arguments"
 	ErrBadCommand      Failure = "ERR Invalid command specified"
 	ErrBadArgCount     Failure = "ERR Invalid number of arguments specified for command"

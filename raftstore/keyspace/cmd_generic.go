@@ -168,9 +168,12 @@ func objectFreq(t *Txn, r *commands.Request) resp.Value {
 	return t.object(r, func(*object) resp.Value { return resp.ErrNoLFU.Value() })
 }
 
-func objectHelp(*Txn, *commands.Request) resp.Value {
+func objectHelp(*Txn, *commands.Request) resp.Value { return statusLines(commands.ObjectHelp) }
+
+// statusLines is the form of all HELP subcommands.
+func statusLines(text string) resp.Value {
 	var lines []resp.Value
-	for line := range strings.SplitSeq(commands.ObjectHelp, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		lines = append(lines, resp.Status(line))
 	}
 	return resp.Arr(lines...)

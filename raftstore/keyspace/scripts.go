@@ -34,6 +34,7 @@ func scriptHandlers() map[string]handler {
 		"script|load":   scriptLoad,
 		"script|exists": scriptExists,
 		"script|flush":  scriptFlush,
+		"script|help":   func(*Txn, *commands.Request) resp.Value { return statusLines(commands.ScriptHelp) },
 	}
 }
 

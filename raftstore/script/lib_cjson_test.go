@@ -93,8 +93,8 @@ func TestJSONOrder(t *testing.T) {
 	}
 }
 
-// FuzzJSON reads and writes any text here and in the real library's words: what could be read can be written, and reads
-// the same again; nothing panics, and a small budget ends it.
+// FuzzJSON: what could be read can be written, and what was written reads and writes to itself. Nothing panics, and a
+// small budget ends it.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{
 		`[1,2,{"a":null,"b":[true,false]}]`, `"\u00e4\ud83d\ude00\/"`, `{"x":0x1p4,"y":-1.5e-7,"z":nan(5)}`, "[[[[]]]]", `{"a":1,"a":{}}`,
