@@ -10,6 +10,10 @@ type Call struct {
 	// Watched are the keys that a block depends on. When one of them has changed, nothing of the block runs and the
 	// reply is NullArray.
 	Watched []Watch
+	// Session is whose call it is, 0 for nobody's: who changed a key, and who read it.
+	Session int64
+	// Track makes the backend report the keys that the call reads.
+	Track bool
 	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
 	Done func(Result)
 }

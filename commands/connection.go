@@ -47,8 +47,12 @@ func clientRows() *Spec {
 			Summary: "Takes note of what the client can do; nothing depends on it."},
 		&Spec{Name: "getname", Arity: 2, Flags: session, Since: "2.6.9", Summary: "Returns the name of the connection."},
 		&Spec{
+			Name: "caching", Arity: 3, Flags: session, Parse: parse(args.ClientCaching), Since: "6.0.0",
+			Summary: "Says whether the keys that the next command reads are tracked.",
+		},
+		&Spec{
 			Name: "getredir", Arity: 2, Flags: session, Since: "6.0.0",
-			Summary: "Returns the connection that invalidations are sent to: -1, since there are none.",
+			Summary: "Returns the connection that invalidations are sent to.",
 		},
 		&Spec{Name: "id", Arity: 2, Flags: session, Since: "5.0.0", Summary: "Returns the ID of the connection."},
 		&Spec{
@@ -89,8 +93,12 @@ func clientRows() *Spec {
 			Summary: "Names the connection.",
 		},
 		&Spec{
-			Name: "tracking", Arity: -3, Flags: session, Parse: parse(args.OnOff), Since: "6.0.0",
-			Summary: "Refused: replies must not be cached by clients.",
+			Name: "tracking", Arity: -3, Flags: session, Parse: parse(args.ClientTracking), Since: "6.0.0",
+			Summary: "Tells the client when keys that it has read change.",
+		},
+		&Spec{
+			Name: "trackinginfo", Arity: 2, Flags: session, Since: "6.2.0",
+			Summary: "Returns how the keys that the connection reads are tracked.",
 		},
 		&Spec{
 			Name: "unpause", Arity: 2, Flags: Admin | session, Since: "6.2.0",

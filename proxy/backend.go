@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/proxy/hub"
+	"github.com/redfence/redfence/proxy/tracking"
+	"github.com/redfence/redfence/proxy/wait"
 )
 
 // Backend keeps the locks: a Raft store, or a quorum of Redis nodes. The front end knows no more of it than this.
@@ -50,4 +53,19 @@ type Sink interface {
 	Ready(db int, key string)
 	// ReadyAll says the same of any number of keys of a database.
 	ReadyAll(db int)
+	// Tracking tells whether anybody wants to be told of Accessed now.
+	Tracking() bool
+	// Accessed takes what a call of a session did to keys, in order; session 0 is nobody's. What calls read that ask
+	// to be tracked must come at the moment of the read, so that no change slips in between. It does not keep list.
+	Accessed(session int64, list []commands.Access)
 }
+
+// Events is the sink of a process: it hands each event to those who wait for such.
+type Events struct {
+	*hub.Hub
+	*wait.Registry
+	*tracking.Table
+}
+
+// NewEvents returns a sink for which nobody waits yet.
+func NewEvents() Events { return Events{hub.New(), wait.New(), tracking.New(tracking.DefaultLimit)} }

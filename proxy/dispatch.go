@@ -99,7 +99,13 @@ func (s *session) submit(req *commands.Request) {
 		}
 		sl.call.Done = first.answered
 	}
-	s.open().Submit(&sl.call)
+	s.hand(&sl.call)
+}
+
+// hand gives a call to the backend.
+func (s *session) hand(c *commands.Call) {
+	c.Session, c.Track = s.id, s.tracked.remembers()
+	s.open().Submit(c)
 }
 
 // requestSlot is the place of a request that the backend answers.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
-	"github.com/redfence/redfence/proxy/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -202,8 +201,5 @@ func array(words ...string) string {
 
 var (
 	_ Backend = (*fakeBackend)(nil)
-	_ Sink    = struct {
-		*hub.Hub
-		*wait.Registry
-	}{}
+	_ Sink    = Events{}
 )

@@ -42,11 +42,12 @@ func localHandlers() map[string]handler {
 		"multi": {now: multi, atOnce: true}, "exec": {own: execute, atOnce: true}, "discard": {now: discard, atOnce: true},
 		"watch": {own: watch, atOnce: true}, "unwatch": now(unwatch),
 
-		"client|capa": accepted, "client|getname": now(clientGetName), "client|getredir": now(clientGetRedir),
+		"client|caching": now(clientCaching), "client|capa": accepted, "client|getname": now(clientGetName), "client|getredir": now(clientGetRedir),
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
 		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
 		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
-		"client|tracking": now(clientTracking), "client|kill": now(clientKill), "client|pause": now(clientPause),
+		"client|tracking": now(clientTracking), "client|trackinginfo": now(clientTrackingInfo),
+		"client|kill": now(clientKill), "client|pause": now(clientPause),
 		"client|unpause": now(clientUnpause), "client|unblock": now(clientUnblock),
 
 		"asking": accepted, "readonly": accepted, "readwrite": accepted,

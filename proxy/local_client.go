@@ -21,9 +21,6 @@ func clientGetName(s *session, _ *commands.Request) resp.Value {
 	return resp.Str(s.name)
 }
 
-// clientGetRedir says that there is no tracking, as Redis does for a connection that never asked for it.
-func clientGetRedir(*session, *commands.Request) resp.Value { return resp.Int(-1) }
-
 func clientSetName(s *session, r *commands.Request) resp.Value {
 	s.name = r.Opts.(string)
 	s.show()
@@ -38,14 +35,6 @@ func clientSetInfo(s *session, r *commands.Request) resp.Value {
 		s.library = about.Value
 	}
 	s.show()
-	return resp.OK()
-}
-
-// clientTracking refuses to track keys. Clients that get an error do without a cache.
-func clientTracking(_ *session, r *commands.Request) resp.Value {
-	if on := r.Opts.(bool); on {
-		return resp.ErrNoTracking.Value()
-	}
 	return resp.OK()
 }
 
@@ -110,6 +99,10 @@ func (s *session) describe() string {
 	if s.isBlocked() {
 		flags += "b"
 	}
+	redirect := int64(-1)
+	if who.invalid != nil {
+		flags, redirect = flags+who.invalid.flags(), who.invalid.redirect
+	}
 	if flags == "" {
 		flags = "N"
 	}
@@ -120,8 +113,8 @@ func (s *session) describe() string {
 	}
 	return fmt.Sprintf("id=%d addr=%v laddr=%v fd=0 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
 		"qbuf=0 qbuf-free=0 argv-mem=%d multi-mem=0 rbs=0 rbp=0 obl=0 oll=%d omem=%d tot-mem=%d "+
-		"events=r cmd=%s user=default redir=-1 resp=%d lib-name=%s lib-ver=%s",
+		"events=r cmd=%s user=default redir=%d resp=%d lib-name=%s lib-ver=%s",
 		s.id, s.raw.RemoteAddr(), s.raw.LocalAddr(), who.name,
 		age/time.Second, (age-time.Duration(s.active.Load()))/time.Second,
-		flags, who.db, who.channels, who.patterns, who.shards, multi, asked, owed, waiting, asked+waiting, latest, who.proto, who.library, who.libraryVersion)
+		flags, who.db, who.channels, who.patterns, who.shards, multi, asked, owed, waiting, asked+waiting, latest, redirect, who.proto, who.library, who.libraryVersion)
 }

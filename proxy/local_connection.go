@@ -91,6 +91,7 @@ func quit(s *session, _ *commands.Request) resp.Value {
 func reset(s *session, _ *commands.Request) func() []resp.Value {
 	end := s.forgetTopics()
 	s.leaveMulti()
+	s.stopTracking()
 	s.name, s.db = "", 0
 	s.mute, s.silent, s.skipNext = false, false, false
 	s.speak(resp.RESP2)

@@ -116,7 +116,7 @@ func (s *Server) clientsLines() []string {
 		fmt.Sprintf("connected_clients:%d", len(all)),
 		fmt.Sprintf("maxclients:%d", s.cfg.MaxClients),
 		fmt.Sprintf("blocked_clients:%d", s.cfg.Wait.Len()),
-		"tracking_clients:0",
+		fmt.Sprintf("tracking_clients:%d", s.cfg.Tracking.Sizes().Sessions),
 		fmt.Sprintf("pubsub_clients:%d", subscribers),
 	}
 }
@@ -146,7 +146,7 @@ func sample(name string) metrics.Value {
 }
 
 func (s *Server) statsLines() []string {
-	h := s.cfg.Hub
+	h, tracked := s.cfg.Hub, s.cfg.Tracking.Sizes()
 	return []string{
 		fmt.Sprintf("total_connections_received:%d", s.stats.connections.Load()),
 		fmt.Sprintf("total_commands_processed:%d", s.stats.commands.Load()),
@@ -159,6 +159,9 @@ func (s *Server) statsLines() []string {
 		fmt.Sprintf("pubsub_channels:%d", h.Topics(hub.Channel)),
 		fmt.Sprintf("pubsub_patterns:%d", h.Topics(hub.Pattern)),
 		fmt.Sprintf("pubsubshard_channels:%d", h.Topics(hub.Shard)),
+		fmt.Sprintf("tracking_total_keys:%d", tracked.Keys),
+		fmt.Sprintf("tracking_total_items:%d", tracked.Items),
+		fmt.Sprintf("tracking_total_prefixes:%d", tracked.Prefixes),
 		fmt.Sprintf("total_error_replies:%d", s.stats.failures.Load()),
 	}
 }

@@ -176,7 +176,11 @@ func (o *outbox) Deliver(d *hub.Delivery) {
 	if o.phase != phaseOpen {
 		return
 	}
-	s := &slot{proto: o.proto, news: d, done: true, bytes: slotBytes + len(d.Frame(o.proto))}
+	o.post(&slot{proto: o.proto, news: d, done: true, bytes: slotBytes + len(d.Frame(o.proto))})
+}
+
+// post enters a message; o.mu is held.
+func (o *outbox) post(s *slot) {
 	o.queue.push(s)
 	o.overtake()
 	o.pile(s.bytes)

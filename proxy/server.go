@@ -12,6 +12,7 @@ import (
 
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
+	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
 )
 
@@ -62,14 +63,15 @@ func (l Limits) withDefaults() Limits {
 // Config is what a server needs.
 type Config struct {
 	Backend  Backend
-	Hub      *hub.Hub       // the sink that the backend was given; nil for one that nobody else feeds
-	Wait     *wait.Registry // fed by the backend's Sink; nil for one that nobody feeds
-	Logger   *slog.Logger   // nil for no logs
-	Metrics  Metrics        // nil for none
-	Password string         // of the user "default"; empty lets everybody in
-	TLS      *tls.Config    // nil for plain TCP
-	Version  string         // of Redfence, for INFO
-	RunID    string         // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
+	Hub      *hub.Hub        // the sink that the backend was given; nil for one that nobody else feeds
+	Wait     *wait.Registry  // likewise
+	Tracking *tracking.Table // likewise
+	Logger   *slog.Logger    // nil for no logs
+	Metrics  Metrics         // nil for none
+	Password string          // of the user "default"; empty lets everybody in
+	TLS      *tls.Config     // nil for plain TCP
+	Version  string          // of Redfence, for INFO
+	RunID    string          // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
 	Limits
 }
 
@@ -106,6 +108,9 @@ func New(cfg Config) *Server {
 		cfg.Wait = wait.New()
 	}
 	cfg.Wait.Use(cfg.Backend.Open())
+	if cfg.Tracking == nil {
+		cfg.Tracking = tracking.New(tracking.DefaultLimit)
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -55,6 +55,8 @@ type session struct {
 	readAt   time.Time
 	topics   subscriptions
 
+	tracked tracked
+
 	tx         *transaction // nil outside MULTI
 	watches    []watching
 	watchBytes int // what they count
@@ -66,6 +68,7 @@ type identity struct {
 	db                            int
 	proto                         resp.Protocol
 	channels, patterns, shards    int
+	invalid                       *invalid // nil without CLIENT TRACKING
 }
 
 func newSession(srv *Server, id int64, raw net.Conn) *session {
@@ -94,6 +97,7 @@ func hostOf(addr net.Addr) string {
 // show makes the identity visible to other sessions.
 func (s *session) show() {
 	seen := s.identity
+	seen.invalid = s.tracked.to
 	s.shown.Store(&seen)
 }
 
@@ -112,6 +116,7 @@ func (s *session) serve() {
 	writer.Wait()
 	s.report()
 	s.leaveAll()
+	s.stopTracking()
 }
 
 // write runs the writer. The connection ends with it.
@@ -187,6 +192,7 @@ func (s *session) listen() (err error) {
 			return net.ErrClosed
 		default:
 			s.dispatch(line)
+			s.spendCaching(line[0])
 		}
 	}
 	return nil

@@ -70,6 +70,9 @@ func (s *session) enqueue(spec *commands.Spec, line []string) {
 	if err == nil && spec.Name == "select" {
 		tx.db = req.Opts.(int)
 	}
+	if err == nil {
+		s.queuedCaching(req)
+	}
 	s.reply(resp.Status("QUEUED"))
 }
 
@@ -141,7 +144,7 @@ func (s *session) submitBlock(r *commands.Request, tx *transaction, call *comman
 		sl.answer(res)
 	}
 	s.out.add(sl)
-	s.open().Submit(&sl.call)
+	s.hand(&sl.call)
 }
 
 func (s *session) blockSlot(r *commands.Request, tx *transaction) *slot {
@@ -240,7 +243,7 @@ func (s *session) ask(c *commands.Call) (Result, bool) {
 		default: // a second answer is none
 		}
 	}
-	s.open().Submit(c)
+	s.hand(c)
 	return await(s, answer)
 }
 
@@ -302,7 +305,7 @@ func watch(s *session, r *commands.Request) {
 		sl.answer(res)
 	}
 	s.out.add(sl)
-	s.open().Submit(&sl.call)
+	s.hand(&sl.call)
 }
 
 func unwatch(s *session, _ *commands.Request) resp.Value {

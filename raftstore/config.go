@@ -72,10 +72,18 @@ type Sink interface {
 	Ready(db int, key string)
 	// ReadyAll says the same of any number of keys of a database.
 	ReadyAll(db int)
+	// Tracking tells whether changes of keys matter to anybody now. One who is about to read a key has made it say so.
+	Tracking() bool
+	// Accessed takes what a call of a session did to keys, in order; session 0 stands for nobody: the end of a TTL, or
+	// another node's session. What is read by calls that ask to be tracked comes as well, at the very moment of the
+	// read, so that no change slips in between. It must not keep list.
+	Accessed(session int64, list []commands.Access)
 }
 
 type noSink struct{}
 
-func (noSink) Message(commands.Message) int { return 0 }
-func (noSink) Ready(int, string)            {}
-func (noSink) ReadyAll(int)                 {}
+func (noSink) Message(commands.Message) int      { return 0 }
+func (noSink) Ready(int, string)                 {}
+func (noSink) ReadyAll(int)                      {}
+func (noSink) Tracking() bool                    { return false }
+func (noSink) Accessed(int64, []commands.Access) {}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/raftstore/entry"
 	"github.com/redfence/redfence/raftstore/keyspace"
 )
@@ -45,7 +46,7 @@ func (fsm) work(b *batch, l *raft.Log) work {
 // Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.
 func (f fsm) Snapshot() (raft.FSMSnapshot, error) { return snapshot{f.s.machine.view()}, nil }
 
-// Restore implements raft.FSM.
+// Restore implements raft.FSM. It tells of no single change, so what clients keep copies of may be others.
 func (f fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	f.s.machine.mu.Lock()
@@ -56,6 +57,7 @@ func (f fsm) Restore(r io.ReadCloser) error {
 	for db := range keyspace.Databases {
 		f.s.cfg.Sink.ReadyAll(db)
 	}
+	f.s.cfg.Sink.Accessed(0, []commands.Access{{Kind: commands.FlushedKeys}})
 	return nil
 }
 

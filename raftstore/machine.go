@@ -53,16 +53,19 @@ func bound(e entry.Entry) work {
 	return w
 }
 
-// apply runs an entry and returns the reply of each call. Publications go to the sink in order.
+// apply runs an entry and returns the reply of each call. Publications and accesses go to the sink in order.
 func (m *machine) apply(w work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.ks.Begin(keyspace.Stamp{Now: w.now, Wall: w.wall})
+	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.now, Wall: w.wall}), sink.Tracking()
+	t.Trace(tracking, false)
 	t.ExpireDue(expiredPerEntry)
 	seen := publish(t, 0, sink, nil)
+	report(t, 0, sink)
 	replies := make([]resp.Value, len(w.calls))
 	for i, c := range w.calls {
 		before := t.Mark()
+		t.Trace(tracking, c.Track)
 		if c.Block {
 			replies[i], seen = m.block(t, c, seen, sink)
 		} else {
@@ -70,8 +73,16 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 			seen = publish(t, seen, sink, answerOf(c.Requests[0], &replies[i]))
 		}
 		wake(t, before, sink)
+		report(t, c.Session, sink)
 	}
 	return replies
+}
+
+// report tells what a session's call did to keys.
+func report(t *keyspace.Txn, session int64, sink Sink) {
+	if list := t.Trail(); len(list) > 0 {
+		sink.Accessed(session, list)
+	}
 }
 
 // block runs a block, unless a key that it depends on has changed. A key that is found to be over its TTL only now
@@ -157,33 +168,37 @@ func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 }
 
 // try runs a call without the log. It tells whether that was enough; if not, the call must go through the log.
-func (m *machine) try(c *commands.Call, clock, wall int64) (resp.Value, bool) {
+func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Value, enough bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.Block {
-		return m.tryBlock(m.ks.Try(clock, wall), c)
+	t := m.ks.Try(clock, wall)
+	t.Trace(false, c.Track)
+	switch r := c.Requests; {
+	case c.Block:
+		v, enough = m.tryBlock(t, c)
+	case isScript(r[0].Spec):
+		v, enough = m.tryScript(t, r[0])
+	default:
+		v = m.exec(t, r[0])
+		enough = !t.Undecided()
 	}
-	r := c.Requests[0]
-	if !isScript(r.Spec) {
-		t := m.ks.Try(clock, wall)
-		v := m.exec(t, r)
-		return v, !t.Undecided()
+	if enough {
+		report(t, c.Session, sink)
 	}
-	if m.habits.skip(r.Args[1]) {
-		return resp.Value{}, false
-	}
-	v, enough := m.tryScript(r, clock, wall)
-	m.habits.note(r.Args[1], enough)
 	return v, enough
 }
 
-func (m *machine) tryScript(r *commands.Request, clock, wall int64) (resp.Value, bool) {
-	t := m.ks.Try(clock, wall)
-	v, out := m.step(t, r)
-	if t.Undecided() && (out == script.OverBudget || out == script.Stopped) {
-		return m.rehearse(r, clock, wall)
+func (m *machine) tryScript(t *keyspace.Txn, r *commands.Request) (resp.Value, bool) {
+	if m.habits.skip(r.Args[1]) {
+		return resp.Value{}, false
 	}
-	return v, !t.Undecided()
+	v, out := m.step(t, r)
+	enough := !t.Undecided()
+	if !enough && (out == script.OverBudget || out == script.Stopped) {
+		v, enough = m.rehearse(r, t.Stamp())
+	}
+	m.habits.note(r.Args[1], enough)
+	return v, enough
 }
 
 func (m *machine) tryBlock(t *keyspace.Txn, c *commands.Call) (resp.Value, bool) {
@@ -207,8 +222,8 @@ func (m *machine) tryBlock(t *keyspace.Txn, c *commands.Call) (resp.Value, bool)
 // rehearse finds out whether a script that wrote and did not end soon goes over its budget. Then it leaves nothing
 // behind, so its error is the answer, and no entry makes every replay run it again. Otherwise it must go through
 // the log.
-func (m *machine) rehearse(r *commands.Request, clock, wall int64) (resp.Value, bool) {
-	t := m.ks.Rehearse(clock, wall)
+func (m *machine) rehearse(r *commands.Request, at keyspace.Stamp) (resp.Value, bool) {
+	t := m.ks.Rehearse(at.Clock, at.Wall)
 	mark := t.Mark()
 	v, out := m.step(t, r)
 	t.Rollback(mark)

@@ -144,9 +144,11 @@ func TestExpiryNeedsNoTraffic(t *testing.T) {
 
 type sinkFunc func(commands.Message) int
 
-func (f sinkFunc) Message(m commands.Message) int { return f(m) }
-func (sinkFunc) Ready(int, string)                {}
-func (sinkFunc) ReadyAll(int)                     {}
+func (f sinkFunc) Message(m commands.Message) int  { return f(m) }
+func (sinkFunc) Ready(int, string)                 {}
+func (sinkFunc) ReadyAll(int)                      {}
+func (sinkFunc) Tracking() bool                    { return false }
+func (sinkFunc) Accessed(int64, []commands.Access) {}
 
 func TestPublishAnswersTheReceivers(t *testing.T) {
 	cfg := DefaultConfig(t.TempDir())

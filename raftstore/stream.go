@@ -37,7 +37,7 @@ func (st *Stream) Submit(c *commands.Call) {
 	}
 	w := waiting{call: c, stream: st, since: time.Now()}
 	if lead.alone && st.pending.Load() == 0 && mayChangeNothing(c) {
-		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall()); ok {
+		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall(), s.cfg.Sink); ok {
 			s.stats.Tried.Add(1)
 			st.answer(w, v)
 			return

@@ -7,9 +7,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy"
-	"github.com/redfence/redfence/proxy/hub"
 	"github.com/redfence/redfence/proxy/ops"
-	"github.com/redfence/redfence/proxy/wait"
 	"github.com/redfence/redfence/raftstore"
 )
 
@@ -37,8 +35,8 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 			n.close()
 		}
 	}()
-	out := events{hub.New(), wait.New()}
-	if n.store, err = raftstore.Open(storeConfig(cfg, log, out)); err != nil {
+	events := proxy.NewEvents()
+	if n.store, err = raftstore.Open(storeConfig(cfg, log, events)); err != nil {
 		return nil, err
 	}
 	if n.listener, err = listen("listen", cfg.Listen); err != nil {
@@ -46,7 +44,8 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	}
 	metrics := ops.NewMetrics(version(), commandNames())
 	n.front = proxy.New(proxy.Config{
-		Backend: raftBackend{n.store}, Hub: out.Hub, Wait: out.Registry, Logger: log.Logger, Metrics: metrics,
+		Backend: raftBackend{n.store}, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
+		Metrics:  metrics,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
 	})
 	if cfg.HTTPListen == "" {
@@ -112,12 +111,6 @@ func commandNames() []string {
 		names[i] = row.Name
 	}
 	return names
-}
-
-// events takes what comes out of the store to those whom it concerns.
-type events struct {
-	*hub.Hub
-	*wait.Registry
 }
 
 // raftBackend is the store as the front end sees it.

@@ -24,7 +24,6 @@ const (
 	ErrNoKeys          Failure = "ERR The command has no key arguments"
 	ErrBadCommand      Failure = "ERR Invalid command specified"
 	ErrBadArgCount     Failure = "ERR Invalid number of arguments specified for command"
-	ErrNoTracking      Failure = "ERR redfence: CLIENT TRACKING is not served: replies must not be cached"
 )
 
 // ExpectedDollar is the protocol error for an argument that does not begin with its length.

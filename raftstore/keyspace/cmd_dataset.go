@@ -18,6 +18,7 @@ func datasetHandlers() map[string]handler {
 func flushdb(t *Txn, _ *commands.Request) resp.Value {
 	if t.ks.dbs[t.db].keys.len() > 0 && t.keepAll() {
 		t.ks.dbs[t.db] = newDatabase()
+		t.trail.flush()
 	}
 	return resp.OK()
 }
@@ -27,6 +28,7 @@ func flushall(t *Txn, _ *commands.Request) resp.Value {
 		for i := range t.ks.dbs {
 			t.ks.dbs[i] = newDatabase()
 		}
+		t.trail.flush()
 	}
 	return resp.OK()
 }
@@ -37,6 +39,7 @@ func swapdb(t *Txn, r *commands.Request) resp.Value {
 	a, b := &t.ks.dbs[opts.A], &t.ks.dbs[opts.B]
 	if a != b && a.keys.len()+b.keys.len() > 0 && t.keepAll() {
 		*a, *b = *b, *a
+		t.trail.flush()
 		t.ks.changes.exchange(opts.A, opts.B)
 	}
 	return resp.OK()

@@ -33,6 +33,7 @@ type Txn struct {
 	written int64  // bytes of the strings that were stored
 	journal []change
 	events  []Event
+	trail   trail
 }
 
 // change is what a step has replaced: a key's object, or all databases and scripts.
@@ -54,6 +55,7 @@ type whole struct {
 // Mark is a point of a transaction to which Rollback returns.
 type Mark struct {
 	changes, events int
+	accesses        int
 	token           fencing.Token
 	number          uint64 // of the last change
 }
@@ -103,7 +105,7 @@ func (t *Txn) Select(db int) { t.db = db }
 // Mark returns the present point of the transaction and starts a new step, whose changes Rollback can take back.
 func (t *Txn) Mark() Mark {
 	t.ks.owner++
-	return Mark{changes: len(t.journal), events: len(t.events), token: t.ks.last, number: t.ks.changes.last}
+	return Mark{changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), token: t.ks.last, number: t.ks.changes.last}
 }
 
 // Rollback takes back all that was done since m.
@@ -113,6 +115,7 @@ func (t *Txn) Rollback(m Mark) {
 	}
 	clear(t.journal[m.changes:])
 	t.journal, t.events = t.journal[:m.changes], t.events[:m.events]
+	t.trail.cut(m.accesses)
 	t.ks.last, t.ks.changes.last = m.token, m.number
 	t.ks.owner++
 }
@@ -137,7 +140,9 @@ func (t *Txn) Exec(r *commands.Request) resp.Value {
 	if r.Spec.Flags.Has(commands.Write) && touchesReserved(r) {
 		return resp.ErrReserved.Value()
 	}
-	return h(t, r)
+	v := h(t, r)
+	t.trail.read(r)
+	return v
 }
 
 // find returns the object of a key that is present, else nil. The object must not be modified.
@@ -182,6 +187,7 @@ func (t *Txn) own(o *object) *object {
 		t.changed = true
 		return o.blank()
 	case o.owner == t.ks.owner:
+		t.trail.change(o.key)
 		return o
 	}
 	c := o.cloneFor(t.ks.owner)
@@ -215,6 +221,7 @@ func (t *Txn) replace(key string, o *object) {
 	if o != nil {
 		t.written += int64(len(o.str))
 	}
+	t.trail.change(key)
 	old := t.ks.dbs[t.db].install(key, o)
 	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
