@@ -20,6 +20,9 @@ const DefaultLimit = 128 << 20
 // readerBytes is what one session's read of one key counts, beside the name.
 const readerBytes = 256
 
+// longestShare is which part of the limit a name may take. Who reads a longer one is told at once that it has changed.
+const longestShare = 16
+
 // Receiver is a session as the table sees it. It is called with the table locked, so it must neither wait nor call
 // the table.
 type Receiver interface {
@@ -125,6 +128,10 @@ func (t *Table) Accessed(by int64, list []commands.Access) {
 func (t *Table) read(by int64, key string) {
 	s := t.sessions[by]
 	if s == nil || s.mode.Broadcast {
+		return
+	}
+	if len(key) > t.limit/longestShare {
+		s.to.Invalidate([]string{key})
 		return
 	}
 	if _, known := s.keys[key]; known {
