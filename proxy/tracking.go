@@ -61,7 +61,7 @@ func overlapping(a string) func(b string) bool {
 // clientTracking answers CLIENT TRACKING.
 func clientTracking(s *session, r *commands.Request) resp.Value {
 	o := r.Opts.(args.Tracking)
-	if o.Redirected && s.srv.session(o.Redirect) == nil {
+	if o.Redirected && s.srv.byID(o.Redirect) == nil {
 		return resp.ErrRedirectUnknown.Value()
 	}
 	if !o.On {
@@ -194,7 +194,7 @@ func (i *invalid) Invalidate(keys []string) {
 		i.session.push(resp.Str("invalidate"), what)
 		return
 	}
-	other := i.session.srv.session(i.redirect)
+	other := i.session.srv.byID(i.redirect)
 	if other == nil {
 		i.broken.Store(true)
 		i.session.push(resp.Str("tracking-redir-broken"), resp.Int(i.redirect))
@@ -222,13 +222,6 @@ func (s *session) push(elems ...resp.Value) {
 	if s.shown.Load().proto != resp.RESP2 {
 		s.out.push(resp.PushOf(elems...))
 	}
-}
-
-// session returns the session with that ID, nil when there is none.
-func (s *Server) session(id int64) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sessions[id]
 }
 
 // push enters a message behind all replies.
