@@ -121,12 +121,13 @@ func (s *Server) clientsLines() []string {
 	}
 }
 
-// memoryLines tell what the process uses; the backend adds what the keys take.
+// memoryLines tell what the process uses; the backend adds used_memory, which is what the keys take and what its limit
+// is about.
 func memoryLines() []string {
 	used := sample("/memory/classes/heap/objects:bytes").Uint64()
 	mapped, returned := sample("/memory/classes/total:bytes").Uint64(), sample("/memory/classes/heap/released:bytes").Uint64()
 	return []string{
-		fmt.Sprintf("used_memory:%d", used),
+		fmt.Sprintf("used_memory_heap:%d", used),
 		fmt.Sprintf("used_memory_rss:%d", mapped-returned),
 		"maxmemory_policy:noeviction",
 	}

@@ -38,6 +38,9 @@ type Config struct {
 	SnapshotInterval time.Duration
 	// TrailingEntries is how many entries stay in the log behind a snapshot.
 	TrailingEntries uint64
+	// MaxMemory is the size of the state in bytes over which it may not grow; 0 is no limit. The limit of the node that
+	// proposes an entry holds for it on all nodes.
+	MaxMemory int64
 	// Scripts bounds what one script may use.
 	Scripts script.Limits
 

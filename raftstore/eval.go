@@ -35,13 +35,17 @@ func (m *machine) eval(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 		return resp.ErrScriptMayWrite.Value(), script.Failed
 	}
 	mark := t.Mark()
-	c := m.newCaller(t, r, flags)
+	c := m.newCaller(t, r, flags, mark)
 	v, out := m.engine.Run(script.Invocation{SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c})
 	if c.overwritten {
 		out = script.OverBudget
 	}
-	if out == script.OverBudget {
+	switch {
+	case out == script.OverBudget:
 		t.Rollback(mark)
+	case c.ration.exceeded(m.ks.Used()):
+		t.Rollback(mark)
+		return resp.ErrOOM.Value(), script.Failed
 	}
 	return v, out
 }
@@ -76,16 +80,17 @@ type caller struct {
 	wasted      int   // calls since the dry transaction became undecided
 	mayWrite    int64 // what t.Written must not go over
 	overwritten bool  // it did
+	ration      ration
 }
 
 // wastedCalls is how many commands a script may still call once it is clear that only the log can tell what they
 // do. Most scripts end within a few, and to end is cheaper than to be unwound.
 const wastedCalls = 256
 
-func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, flags script.FlagSet) *caller {
+func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, flags script.FlagSet, start keyspace.Mark) *caller {
 	return &caller{
 		t: t, db: r.DB, readOnly: flags.NoWrites || r.Spec.Flags.Has(commands.ReadOnly),
-		mayWrite: t.Written() + m.limits.Memory,
+		mayWrite: t.Written() + m.limits.Memory, ration: m.ration(t, start, flags.AllowOOM),
 	}
 }
 
@@ -120,7 +125,9 @@ func (c *caller) run(line []string) resp.Value {
 	if spec.Raft == commands.Local {
 		return c.local(r)
 	}
-	return c.t.Exec(r)
+	v := c.t.Exec(r)
+	c.ration.after()
+	return v
 }
 
 func (c *caller) refusal(spec *commands.Spec, n int, err error) resp.Value {

@@ -26,6 +26,8 @@ type Stats struct {
 	Calls        int64 // calls in those entries
 	Tried        int64 // calls answered without the log
 	Keys         int
+	Memory       int64 // size of the state in bytes, which MaxMemory bounds
+	MaxMemory    int64 // 0 is no limit
 	StoreTime    int64 // ms
 }
 
@@ -33,13 +35,13 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	leader, _ := s.raft.LeaderWithID()
 	s.machine.mu.Lock()
-	keys, now := s.machine.ks.Len(), s.machine.ks.Now()
+	keys, now, used := s.machine.ks.Len(), s.machine.ks.Now(), s.machine.ks.Used()
 	s.machine.mu.Unlock()
 	return Stats{
 		State: strings.ToLower(s.raft.State().String()), Leader: string(leader), Term: s.raft.CurrentTerm(),
 		CommitIndex: s.raft.CommitIndex(), AppliedIndex: s.raft.AppliedIndex(),
 		Entries: s.stats.Entries.Load(), Calls: s.stats.Calls.Load(), Tried: s.stats.Tried.Load(),
-		Keys: keys, StoreTime: now,
+		Keys: keys, Memory: used, MaxMemory: s.cfg.MaxMemory, StoreTime: now,
 	}
 }
 
@@ -59,11 +61,15 @@ func (s *Store) Info() []commands.InfoSection {
 	}}, {Name: "Memory", Lines: s.memoryLines()}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
 }
 
-// memoryLines are those that clients look for. There is no limit on the memory of keys.
+// memoryLines are those that clients look for. What is used is what the limit is about: see Keyspace.Used.
 func (s *Store) memoryLines() []string {
 	s.machine.mu.Lock()
 	defer s.machine.mu.Unlock()
-	return []string{"maxmemory:0", fmt.Sprintf("number_of_cached_scripts:%d", s.machine.ks.Scripts())}
+	return []string{
+		fmt.Sprintf("used_memory:%d", s.machine.ks.Used()),
+		fmt.Sprintf("maxmemory:%d", s.cfg.MaxMemory),
+		fmt.Sprintf("number_of_cached_scripts:%d", s.machine.ks.Scripts()),
+	}
 }
 
 func (s *Store) keyspaceLines() []string {

@@ -31,14 +31,14 @@ func newMachine(limits script.Limits) *machine {
 
 // work is what one log entry asks for.
 type work struct {
-	now, wall int64 // the stamp
-	calls     []*commands.Call
+	entry.Header
+	calls []*commands.Call
 }
 
 // bound turns a decoded entry into work. A line that does not bind here has not bound where it was proposed either,
 // unless that was another version; it has no Spec, and is answered with an error.
 func bound(e entry.Entry) work {
-	w := work{now: e.Now, wall: e.Wall, calls: make([]*commands.Call, len(e.Calls))}
+	w := work{Header: e.Header, calls: make([]*commands.Call, len(e.Calls))}
 	for i, c := range e.Calls {
 		call := &commands.Call{Block: c.Block, Watched: c.Watched, Requests: make([]*commands.Request, len(c.Lines))}
 		for j, line := range c.Lines {
@@ -57,7 +57,7 @@ func bound(e entry.Entry) work {
 func (m *machine) apply(w work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.now, Wall: w.wall}), sink.Tracking()
+	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.Now, Wall: w.Wall, MaxMemory: w.MaxMemory}), sink.Tracking()
 	t.Trace(tracking, false)
 	t.ExpireDue(expiredPerEntry)
 	seen := publish(t, 0, sink, nil)
@@ -66,6 +66,7 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 	for i, c := range w.calls {
 		before := t.Mark()
 		t.Trace(tracking, c.Track)
+		t.Weigh()
 		if c.Block {
 			replies[i], seen = m.block(t, c, seen, sink)
 		} else {
@@ -93,6 +94,10 @@ func (m *machine) block(t *keyspace.Txn, c *commands.Call, seen int, sink Sink) 
 	if touched {
 		return resp.Value{Kind: resp.NullArray}, seen
 	}
+	if t.Full() && m.grows(t, c) {
+		return resp.ErrExecOOM.Value(), seen
+	}
+	t.AllowGrowth()
 	parts := make([]resp.Value, len(c.Requests))
 	for i, r := range c.Requests {
 		parts[i] = m.exec(t, r)
@@ -160,6 +165,9 @@ func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 		return m.eval(t, r)
 	}
 	if checksText(r.Spec) {
+		if _, known := t.Script(script.SHA1Hex(r.Args[2])); t.Full() && !known {
+			return resp.ErrOOM.Value(), script.Failed
+		}
 		if err := m.engine.Check(r.Args[2]); err != nil {
 			return resp.Err(err.Error()), script.Failed
 		}

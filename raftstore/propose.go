@@ -62,13 +62,14 @@ func (s *Store) gather() bool {
 
 // encode makes the entry of calls.
 func (s *Store) encode(calls []waiting, lead *leadership) *batch {
-	b := &batch{waiting: calls, work: work{now: lead.now(), wall: s.cfg.Wall(), calls: make([]*commands.Call, len(calls))}}
+	b := &batch{waiting: calls, work: work{calls: make([]*commands.Call, len(calls))}}
+	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory}
 	size := 32
 	for i, w := range calls {
 		b.calls[i] = w.call
 		size += w.size
 	}
-	b.data = entry.Append(make([]byte, 0, size), b.now, b.wall, b.calls)
+	b.data = entry.Append(make([]byte, 0, size), b.Header, b.calls)
 	return b
 }
 

@@ -91,6 +91,7 @@ func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config 
 	store.Logger = log.Logger
 	store.Sink = sink
 	store.NodeID = cfg.NodeID
+	store.MaxMemory = int64(cfg.MaxMemory)
 	return store
 }
 
@@ -129,5 +130,7 @@ func storeStats(s raftstore.Stats) ops.StoreStats {
 		Calls:        uint64(s.Calls),
 		WithoutLog:   uint64(s.Tried),
 		Keys:         uint64(s.Keys),
+		Memory:       uint64(s.Memory),
+		MaxMemory:    uint64(s.MaxMemory),
 	}
 }

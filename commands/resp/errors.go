@@ -23,6 +23,8 @@ const (
 	ErrNanOrInf        Failure = "ERR increment would produce NaN or Infinity"
 	ErrOverflow        Failure = "ERR increment or decrement would overflow"
 	ErrDecrOverflow    Failure = "ERR decrement would overflow"
+	ErrOOM             Failure = "OOM command not allowed when used memory > 'maxmemory'."
+	ErrExecOOM         Failure = "EXECABORT Transaction discarded because of: " + ErrOOM
 	ErrWrongType       Failure = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	ErrNoSuchKey       Failure = "ERR no such key"
 	ErrOutOfRange      Failure = "ERR index out of range"

@@ -12,6 +12,8 @@ type StoreStats struct {
 	Calls        uint64 // calls in those entries
 	WithoutLog   uint64 // calls answered without the log: reads, and attempts that changed nothing
 	Keys         uint64 // keys present, all databases
+	Memory       uint64 // size of the state in bytes
+	MaxMemory    uint64 // the size over which it may not grow, 0 for none
 }
 
 // WatchStore adds the store's numbers to the metrics. snapshot is called at every scrape, from any goroutine; it
@@ -51,6 +53,10 @@ func storeSeries() []storeValue {
 			func(s StoreStats) float64 { return float64(s.Entries) }),
 		value("keys", "Keys present, all databases.", prometheus.GaugeValue,
 			func(s StoreStats) float64 { return float64(s.Keys) }),
+		value("memory_bytes", "Size of all keys and values, as --max-memory counts it.", prometheus.GaugeValue,
+			func(s StoreStats) float64 { return float64(s.Memory) }),
+		value("memory_limit_bytes", "Size over which growth is refused, 0 for none.", prometheus.GaugeValue,
+			func(s StoreStats) float64 { return float64(s.MaxMemory) }),
 		value("answered_without_log_total", "Calls answered without the log: reads, and attempts that changed nothing.",
 			prometheus.CounterValue, func(s StoreStats) float64 { return float64(s.WithoutLog) }),
 	}

@@ -9,14 +9,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/redfence/redfence/commands"
 )
 
+// Header is what all calls of an entry share.
+type Header struct {
+	Now       int64 // store time in ms; decides expiry
+	Wall      int64 // the proposer's wall clock in µs since the Unix epoch
+	MaxMemory int64 // the proposer's limit of the state's size in bytes; 0 is none
+}
+
 // Entry is what one log entry says.
 type Entry struct {
-	Now   int64 // store time in ms; decides expiry
-	Wall  int64 // the proposer's wall clock in µs since the Unix epoch
+	Header
 	Calls []Call
 }
 
@@ -46,17 +53,18 @@ const (
 
 // Append writes the entry of calls in version 1 behind dst:
 //
-//	version byte, Now varint, Wall varint, number of calls, then per call:
+//	version byte, Now varint, Wall varint, MaxMemory, number of calls, then per call:
 //	flags byte, watched keys (only with that flag), number of lines (only with the block flag), then per line:
 //	database, number of arguments, then per argument: length, bytes.
 //
 // Watched keys are their number, then per key: database, since, 1 when it was present or else 0, length, bytes.
 //
 // Numbers are unsigned varints unless said otherwise.
-func Append(dst []byte, now, wall int64, calls []*commands.Call) []byte {
+func Append(dst []byte, h Header, calls []*commands.Call) []byte {
 	dst = append(dst, version)
-	dst = binary.AppendVarint(dst, now)
-	dst = binary.AppendVarint(dst, wall)
+	dst = binary.AppendVarint(dst, h.Now)
+	dst = binary.AppendVarint(dst, h.Wall)
+	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
 	dst = binary.AppendUvarint(dst, uint64(len(calls)))
 	for _, c := range calls {
 		dst = appendCall(dst, c)
@@ -123,7 +131,7 @@ func Decode(data []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%w: first bytes % x", ErrCorrupt, data[:min(len(data), 8)])
 	}
 	d := decoder{data: data[1:], text: string(data[1:])}
-	e := Entry{Now: d.signed(), Wall: d.signed()}
+	e := Entry{Header: Header{Now: d.signed(), Wall: d.signed(), MaxMemory: d.size()}}
 	n := d.count()
 	e.Calls = make([]Call, 0, n)
 	for range n {
@@ -204,6 +212,16 @@ func (d *decoder) count() int {
 		return 0
 	}
 	return int(n)
+}
+
+// size reads a number of bytes.
+func (d *decoder) size() int64 {
+	n := d.unsigned()
+	if n > math.MaxInt64 {
+		d.bad = true
+		return 0
+	}
+	return int64(n)
 }
 
 func (d *decoder) str() string {

@@ -25,7 +25,7 @@ func line(db int, args ...string) Line { return Line{DB: db, Args: args} }
 func sample() (Entry, []*commands.Call) {
 	set, get := line(0, "SET", "k", "v\x00\xff", "NX", "PX", "30000"), line(15, "GET", "")
 	watched := []commands.Watch{{Key: "k", Since: 1 << 40, Present: true}, {DB: 15, Key: "", Since: 0}}
-	e := Entry{Now: 123456, Wall: 1_796_000_000_000_001, Calls: []Call{
+	e := Entry{Header: Header{Now: 123456, Wall: 1_796_000_000_000_001, MaxMemory: 1 << 30}, Calls: []Call{
 		{Lines: []Line{set}},
 		{Block: true, Lines: []Line{get, set}},
 		{Block: true},
@@ -43,7 +43,7 @@ func TestGoldenBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hex.EncodeToString(Append(nil, want.Now, want.Wall, calls)); got != strings.TrimSpace(string(golden)) {
+	if got := hex.EncodeToString(Append(nil, want.Header, calls)); got != strings.TrimSpace(string(golden)) {
 		t.Errorf("version 1 is written in another way:\n got %s\nwant %s", got, golden)
 	}
 	data, err := hex.DecodeString(strings.TrimSpace(string(golden)))
@@ -61,7 +61,7 @@ func TestGoldenBytes(t *testing.T) {
 
 func TestDecodeRefusesDamage(t *testing.T) {
 	e, calls := sample()
-	good := Append(nil, e.Now, e.Wall, calls)
+	good := Append(nil, e.Header, calls)
 	for at := range good {
 		if _, err := Decode(good[:at]); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("cut at %d: error %v", at, err)
@@ -71,13 +71,14 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		"empty":               {},
 		"another version":     append([]byte{2}, good[1:]...),
 		"bytes behind":        append(append([]byte{}, good...), 0),
-		"a huge call count":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
-		"an unknown flag":     {1, 0, 0, 1, 4, 0, 1, 1, 'x'},
-		"watched, no block":   {1, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 'x'},
-		"a huge watch count":  {1, 0, 0, 1, 3, 0xff, 0xff, 0xff, 0xff, 0x0f},
-		"nothing watched":     {1, 0, 0, 1, 3, 0, 0},
-		"present is 2":        {1, 0, 0, 1, 3, 1, 0, 0, 2, 0, 0},
-		"a line without name": {1, 0, 0, 1, 0, 0, 0},
+		"a huge call count":   {1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"a limit too large":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0},
+		"an unknown flag":     {1, 0, 0, 0, 1, 4, 0, 1, 1, 'x'},
+		"watched, no block":   {1, 0, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 'x'},
+		"a huge watch count":  {1, 0, 0, 0, 1, 3, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"nothing watched":     {1, 0, 0, 0, 1, 3, 0, 0},
+		"present is 2":        {1, 0, 0, 0, 1, 3, 1, 0, 0, 2, 0, 0},
+		"a line without name": {1, 0, 0, 0, 1, 0, 0, 0},
 	} {
 		if _, err := Decode(data); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
@@ -96,8 +97,8 @@ func TestSizeIsABound(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	e, calls := sample()
-	f.Add(Append(nil, e.Now, e.Wall, calls))
-	f.Add([]byte{1, 0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Add(Append(nil, e.Header, calls))
+	f.Add([]byte{1, 0, 0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := Decode(data)
 		if err != nil {
@@ -109,7 +110,7 @@ func FuzzDecode(f *testing.F) {
 			written.Watched = c.Watched
 			again = append(again, written)
 		}
-		back, err := Decode(Append(nil, e.Now, e.Wall, again))
+		back, err := Decode(Append(nil, e.Header, again))
 		if err != nil {
 			t.Fatalf("what was decoded does not encode: %v", err)
 		}

@@ -55,29 +55,9 @@ func (t *Txn) put(key string, c collection) {
 	case c.empty():
 		t.remove(key)
 	case old == nil || old.deadline != 0 || !sameCollection(old.coll, c):
-		t.written += bytesOf(c)
+		t.written += c.bytes()
 		t.create(key, "", c)
 	}
-}
-
-// elementBytes is about what a member of a set or sorted set takes beside its text.
-const elementBytes = 64
-
-// bytesOf is about the size of a set or sorted set that was made as a whole.
-func bytesOf(c collection) (n int64) {
-	switch c := c.(type) {
-	case *memberSet:
-		c.each(func(member string) bool {
-			n += elementBytes + int64(len(member))
-			return true
-		})
-	case *zset:
-		c.all(func(m scored) bool {
-			n += elementBytes + int64(len(m.member))
-			return true
-		})
-	}
-	return n
 }
 
 func sameCollection(a, b collection) bool {

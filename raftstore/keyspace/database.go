@@ -6,11 +6,12 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// database is one of the numbered databases: its keys, and the queue of those that have a TTL. It is a pair of
-// pointers, so to exchange or empty a database costs the same for any number of keys.
+// database is one of the numbered databases: its keys, and the queue of those that have a TTL. It is two
+// pointers and a sum, so to exchange or empty a database costs the same for any number of keys.
 type database struct {
 	keys dict[*object]
 	due  *btree.BTreeG[dueKey]
+	used int64 // what the objects count for, see Keyspace.Used
 }
 
 func newDatabase() database {
@@ -39,15 +40,20 @@ func dueOrder(a, b dueKey) int {
 
 // install puts an object under a key, or removes the key when o is nil, and keeps the expiry queue in step. It
 // returns the object before.
-func (d database) install(key string, o *object) *object {
+func (d *database) install(key string, o *object) *object {
 	if o == nil {
 		old, _ := d.keys.del(key)
 		if old != nil {
+			d.used -= old.counted
 			d.dequeue(old)
 		}
 		return old
 	}
 	old, _ := d.keys.set(o.key, o)
+	d.used += o.counted
+	if old != nil {
+		d.used -= old.counted
+	}
 	if old != nil && old.deadline == o.deadline {
 		return old
 	}

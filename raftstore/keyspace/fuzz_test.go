@@ -136,6 +136,7 @@ func FuzzApplyTwice(f *testing.F) {
 			two = p.step(t, one, two)
 		}
 		checkQueues(t, one)
+		checkCount(t, one)
 		if a, b := dump(t, one), dump(t, two); !bytes.Equal(a, b) {
 			t.Fatalf("the states differ:\n%q\n%q", a, b)
 		}
@@ -152,9 +153,15 @@ func (p *program) step(t *testing.T, one, two *Keyspace) *Keyspace {
 	if choice%8 == 7 {
 		two = restored(t, two)
 	}
+	if choice >= 192 {
+		stamp.MaxMemory = 500 // a key or two
+	}
 	dry, decided := tryDry(t, one, stamp, r)
 	a, before, eventsA := apply(t, one, stamp, r, choice%16 == 5)
 	b, _, eventsB := apply(t, two, stamp, r, false)
+	if one.Used() != two.Used() {
+		t.Fatalf("%q: counted %d bytes, then %d", line, one.Used(), two.Used())
+	}
 	if !equal(a, b) || !slices.Equal(eventsA, eventsB) {
 		t.Fatalf("%q: %s %v, then %s %v", line, show(a), eventsA, show(b), eventsB)
 	}
@@ -193,12 +200,16 @@ func apply(t *testing.T, ks *Keyspace, s Stamp, r *commands.Request, twice bool)
 	before := dump(t, ks)
 	txn.Select(r.DB)
 	mark := txn.Mark()
-	draws := txn.draws
+	draws, used := txn.draws, ks.Used()
+	txn.Weigh()
 	v := txn.Exec(r)
 	if twice {
 		txn.Rollback(mark)
 		if !bytes.Equal(before, dump(t, ks)) {
 			t.Fatalf("%q: the state differs after a rollback", r.Args)
+		}
+		if ks.Used() != used {
+			t.Fatalf("%q: counted %d bytes, and %d after a rollback", r.Args, used, ks.Used())
 		}
 		txn.draws = draws
 		v = txn.Exec(r)

@@ -19,14 +19,15 @@ type pair struct{ field, value string }
 type hash struct {
 	pairs []pair
 	large *dict[string]
+	size  int64
 }
 
 func (h *hash) clone() collection {
 	if h.large != nil {
 		large := h.large.copy()
-		return &hash{large: &large}
+		return &hash{large: &large, size: h.size}
 	}
-	return &hash{pairs: slices.Clone(h.pairs)}
+	return &hash{pairs: slices.Clone(h.pairs), size: h.size}
 }
 
 func (h *hash) blank() collection { return &hash{} }
@@ -39,6 +40,8 @@ func (h *hash) encoding() string {
 	}
 	return "listpack"
 }
+
+func (h *hash) bytes() int64 { return h.size }
 
 func (h *hash) empty() bool { return h.len() == 0 }
 
@@ -78,14 +81,18 @@ func (h *hash) index(field string) int {
 
 // set puts a field and tells whether it is new. The strings are copied.
 func (h *hash) set(field, value string) bool {
+	h.size += int64(len(value))
 	if h.large != nil {
-		_, had := h.large.set(cloned(field, value))
+		old, had := h.large.set(cloned(field, value))
+		h.replaced(field, old, had)
 		return !had
 	}
 	i := h.index(field)
 	if i >= 0 {
+		h.replaced(field, h.pairs[i].value, true)
 		h.pairs[i].value = strings.Clone(value)
 	} else {
+		h.replaced(field, "", false)
 		field, value = cloned(field, value)
 		h.pairs = append(h.pairs, pair{field, value})
 	}
@@ -93,6 +100,15 @@ func (h *hash) set(field, value string) bool {
 		h.grow()
 	}
 	return i < 0
+}
+
+// replaced counts a field that is new, or a value that is gone.
+func (h *hash) replaced(field, old string, had bool) {
+	if had {
+		h.size -= int64(len(old))
+	} else {
+		h.size += int64(elementBytes + len(field))
+	}
 }
 
 func (h *hash) grow() {
@@ -105,15 +121,18 @@ func (h *hash) grow() {
 
 // del removes a field and tells whether it was there.
 func (h *hash) del(field string) bool {
+	value, had := h.get(field)
+	if !had {
+		return false
+	}
+	h.size -= int64(elementBytes + len(field) + len(value))
 	if h.large != nil {
-		_, had := h.large.del(field)
-		return had
+		h.large.del(field)
+		return true
 	}
 	i := h.index(field)
-	if i >= 0 {
-		h.pairs = slices.Delete(h.pairs, i, i+1)
-	}
-	return i >= 0
+	h.pairs = slices.Delete(h.pairs, i, i+1)
+	return true
 }
 
 // each calls f for every field in a fixed order until it returns false.

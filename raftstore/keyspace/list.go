@@ -20,13 +20,14 @@ type list struct {
 	short []string
 	long  *btree.Map[int64, string]
 	head  int64 // position of the first element in long
+	size  int64
 }
 
 func (l *list) clone() collection {
 	if l.long != nil {
-		return &list{long: l.long.Copy(), head: l.head}
+		return &list{long: l.long.Copy(), head: l.head, size: l.size}
 	}
-	return &list{short: slices.Clone(l.short)}
+	return &list{short: slices.Clone(l.short), size: l.size}
 }
 
 func (l *list) blank() collection { return &list{} }
@@ -34,6 +35,8 @@ func (l *list) blank() collection { return &list{} }
 func (l *list) typeName() string { return "list" }
 
 func (l *list) encoding() string { return "quicklist" }
+
+func (l *list) bytes() int64 { return l.size }
 
 func (l *list) empty() bool { return l.len() == 0 }
 
@@ -59,11 +62,14 @@ func (l *list) at(i int) string {
 
 // set replaces the element at an index. The blank list of a dry transaction has none.
 func (l *list) set(i int, s string) {
-	switch s = strings.Clone(s); {
-	case i >= l.len():
-	case l.long != nil:
+	if i >= l.len() {
+		return
+	}
+	s = strings.Clone(s)
+	l.size += int64(len(s) - len(l.at(i)))
+	if l.long != nil {
 		l.long.Set(l.head+int64(i), s)
-	default:
+	} else {
 		l.short[i] = s
 	}
 }
@@ -81,6 +87,7 @@ func (l *list) push(left bool, s string) {
 // side.
 func (l *list) insert(i int, s string) {
 	i, s = min(i, l.len()), strings.Clone(s)
+	l.size += int64(elementBytes + len(s))
 	if l.long == nil {
 		if l.short = slices.Insert(l.short, i, s); len(l.short) > smallList {
 			l.refill(l.short)
@@ -109,7 +116,7 @@ func (l *list) shift(from, to int64) {
 
 // refill makes all the elements of a long list.
 func (l *list) refill(all []string) {
-	*l = list{long: btree.NewMap[int64, string](listDegree)}
+	*l = list{long: btree.NewMap[int64, string](listDegree), size: l.size}
 	for i, s := range all {
 		l.long.Load(int64(i), s)
 	}
@@ -120,6 +127,8 @@ func (l *list) cut(left, right int) {
 	n := l.len()
 	left = min(left, n)
 	right = min(right, n-left)
+	l.discount(0, left)
+	l.discount(n-right, n)
 	if l.long == nil {
 		l.short = slices.Delete(slices.Delete(l.short, n-right, n), 0, left)
 		return
@@ -133,18 +142,27 @@ func (l *list) cut(left, right int) {
 	}
 }
 
+// discount takes the elements from index from to index to-1 out of the count.
+func (l *list) discount(from, to int) {
+	l.each(from, to, func(_ int, s string) bool {
+		l.size -= int64(elementBytes + len(s))
+		return true
+	})
+}
+
 // without removes the elements at the given indexes, which grow.
 func (l *list) without(indexes []int) {
 	var left []string
 	l.each(0, l.len(), func(i int, s string) bool {
 		if len(indexes) > 0 && indexes[0] == i {
 			indexes = indexes[1:]
+			l.size -= int64(elementBytes + len(s))
 			return true
 		}
 		left = append(left, s)
 		return true
 	})
-	if *l = (list{short: left}); len(left) > smallList {
+	if *l = (list{short: left, size: l.size}); len(left) > smallList {
 		l.refill(left)
 	}
 }

@@ -14,6 +14,7 @@ type object struct {
 	token    int64      // fencing token of this instance of the key
 	version  uint64     // the number of its last change, see changes
 	owner    uint64     // the step that made this copy and may still modify it
+	counted  int64      // what the object counts for in its database's sum
 }
 
 // collection is the value of a key that is not a string.
@@ -26,6 +27,8 @@ type collection interface {
 	typeName() string
 	// encoding is what OBJECT ENCODING answers.
 	encoding() string
+	// bytes is what the elements count for, see Keyspace.Used.
+	bytes() int64
 	// empty tells whether the key must go, since Redis has no empty collections.
 	empty() bool
 }

@@ -22,12 +22,22 @@ const evalScripts = 500
 type scripts struct {
 	bySHA  *btree.Map[string, string]
 	byEval []string // SHA1s that came by EVAL only, oldest first
+	bytes  int64    // what the texts count for, see Keyspace.Used
 }
 
 func newScripts() scripts { return scripts{bySHA: new(btree.Map[string, string])} }
 
 // clone returns a copy whose changes do not show in s. It is cheap for any number of scripts.
-func (s scripts) clone() scripts { return scripts{s.bySHA.Copy(), slices.Clone(s.byEval)} }
+func (s scripts) clone() scripts { return scripts{s.bySHA.Copy(), slices.Clone(s.byEval), s.bytes} }
+
+// add puts a text and tells whether it was there already.
+func (s *scripts) add(sha, text string) (twice bool) {
+	_, twice = s.bySHA.Set(sha, text)
+	if !twice {
+		s.bytes += int64(keyBytes + len(text))
+	}
+	return twice
+}
 
 func scriptHandlers() map[string]handler {
 	return map[string]handler{
@@ -57,10 +67,11 @@ func (t *Txn) Remember(sha, text string) {
 		return
 	}
 	if len(s.byEval) == evalScripts {
-		s.bySHA.Delete(s.byEval[0])
+		oldest, _ := s.bySHA.Delete(s.byEval[0])
+		s.bytes -= int64(keyBytes + len(oldest))
 		s.byEval = slices.Delete(s.byEval, 0, 1)
 	}
-	s.bySHA.Set(sha, strings.Clone(text))
+	s.add(sha, strings.Clone(text))
 	s.byEval = append(s.byEval, sha)
 }
 
@@ -78,7 +89,7 @@ func scriptLoad(t *Txn, r *commands.Request) resp.Value {
 		s.byEval = slices.Delete(s.byEval, at, at+1)
 	}
 	if !known {
-		s.bySHA.Set(sha, strings.Clone(r.Args[2]))
+		s.add(sha, strings.Clone(r.Args[2]))
 	}
 	return resp.Str(sha)
 }

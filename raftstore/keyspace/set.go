@@ -21,14 +21,15 @@ type memberSet struct {
 	ints    []int64         // in order
 	members []string        // in the order in which they came
 	large   *dict[struct{}] //
+	size    int64
 }
 
 func (s *memberSet) clone() collection {
 	if s.large != nil {
 		large := s.large.copy()
-		return &memberSet{large: &large}
+		return &memberSet{large: &large, size: s.size}
 	}
-	return &memberSet{ints: slices.Clone(s.ints), members: slices.Clone(s.members)}
+	return &memberSet{ints: slices.Clone(s.ints), members: slices.Clone(s.members), size: s.size}
 }
 
 func (s *memberSet) blank() collection { return &memberSet{} }
@@ -43,6 +44,8 @@ func (s *memberSet) encoding() string {
 }
 
 func (s *memberSet) onlyInts() bool { return s.large == nil && s.members == nil }
+
+func (s *memberSet) bytes() int64 { return s.size }
 
 func (s *memberSet) empty() bool { return s.len() == 0 }
 
@@ -79,6 +82,7 @@ func (s *memberSet) add(member string) bool {
 	if s.has(member) {
 		return false
 	}
+	s.size += int64(elementBytes + len(member))
 	n, err := args.Int(member)
 	switch {
 	case s.onlyInts() && err == nil && len(s.ints) < smallIntSet:
@@ -110,14 +114,16 @@ func (s *memberSet) toLarge() {
 		large.set(member, struct{}{})
 		return true
 	})
-	*s = memberSet{large: &large}
+	*s = memberSet{large: &large, size: s.size}
 }
 
 // del removes a member and tells whether it was there.
 func (s *memberSet) del(member string) bool {
-	switch {
-	case !s.has(member):
+	if !s.has(member) {
 		return false
+	}
+	s.size -= int64(elementBytes + len(member))
+	switch {
 	case s.large != nil:
 		s.large.del(member)
 	case s.members != nil:

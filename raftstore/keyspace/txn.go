@@ -13,6 +13,8 @@ type Stamp struct {
 	Now   int64 // store time in ms: decides which keys are present
 	Clock int64 // store time in ms that remaining TTLs are told by; equals Now in the log, may be ahead for a read
 	Wall  int64 // wall clock in µs since the Unix epoch: TIME, absolute expiries, the floor of tokens
+
+	MaxMemory int64 // the size in bytes over which the state may not grow, see Used; 0 is no limit
 }
 
 // Event is a publication that a transaction made.
@@ -33,7 +35,9 @@ type Txn struct {
 	written int64  // bytes of the strings that were stored
 	journal []change
 	events  []Event
+	opened  []opened
 	trail   trail
+	full    bool // the state was over its limit when Weigh looked
 }
 
 // change is what a step has replaced: a key's object, or all databases and scripts.
@@ -108,6 +112,11 @@ func (t *Txn) Mark() Mark {
 	return Mark{changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), token: t.ks.last, number: t.ks.changes.last}
 }
 
+// ChangedSince tells whether anything was changed or published since m.
+func (t *Txn) ChangedSince(m Mark) bool {
+	return len(t.journal) > m.changes || len(t.events) > m.events
+}
+
 // Rollback takes back all that was done since m.
 func (t *Txn) Rollback(m Mark) {
 	for i := len(t.journal) - 1; i >= m.changes; i-- {
@@ -140,7 +149,13 @@ func (t *Txn) Exec(r *commands.Request) resp.Value {
 	if r.Spec.Flags.Has(commands.Write) && touchesReserved(r) {
 		return resp.ErrReserved.Value()
 	}
-	v := h(t, r)
+	var v resp.Value
+	if t.full && r.Spec.Flags.Has(commands.DenyOOM) {
+		v = t.execFull(h, r)
+	} else {
+		v = h(t, r)
+		t.settle()
+	}
 	t.trail.read(r)
 	return v
 }
@@ -187,6 +202,7 @@ func (t *Txn) own(o *object) *object {
 		t.changed = true
 		return o.blank()
 	case o.owner == t.ks.owner:
+		t.open(o)
 		t.trail.change(o.key)
 		return o
 	}
@@ -220,9 +236,13 @@ func (t *Txn) replace(key string, o *object) {
 	}
 	if o != nil {
 		t.written += int64(len(o.str))
+		t.open(o)
 	}
 	t.trail.change(key)
 	old := t.ks.dbs[t.db].install(key, o)
+	if old != nil && old.owner == t.ks.owner {
+		old.owner = 0
+	}
 	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
 }
@@ -235,6 +255,7 @@ func (t *Txn) keepAll() bool {
 		return false
 	}
 	t.journal = append(t.journal, change{all: &whole{t.ks.dbs, t.ks.changes.swapped, t.ks.scripts.clone()}})
+	t.ks.owner++ // what this step has changed so far counts in the sums that were noted
 	return true
 }
 

@@ -95,21 +95,23 @@ func (ks *Keyspace) read(d *decoder) {
 	}
 	ks.now, ks.last = d.int(), fencing.Token(d.int())
 	d.changes(&ks.changes)
-	ks.scripts.byEval = d.scripts(ks.scripts)
-	d.scripts(ks.scripts)
-	for _, db := range ks.dbs {
-		db.read(d)
+	ks.scripts.byEval = d.scripts(&ks.scripts)
+	d.scripts(&ks.scripts)
+	for i := range ks.dbs {
+		ks.dbs[i].read(d)
 	}
 }
 
 // read reads the keys of a database, which is empty. Both trees are filled in their order, which is faster.
-func (db database) read(d *decoder) {
+func (db *database) read(d *decoder) {
 	var due []dueKey
 	for n := d.uint(); n > 0 && d.err == nil; n-- {
 		o := d.object()
 		if d.err != nil {
 			return
 		}
+		o.counted = o.bytes()
+		db.used += o.counted
 		if _, twice := db.keys.load(o.key, o); twice {
 			d.fail(fmt.Errorf("key %q comes twice", o.key))
 		}
@@ -124,11 +126,11 @@ func (db database) read(d *decoder) {
 }
 
 // scripts reads texts into s and returns their SHA1s.
-func (d *decoder) scripts(s scripts) (shas []string) {
+func (d *decoder) scripts(s *scripts) (shas []string) {
 	for n := d.uint(); n > 0 && d.err == nil; n-- {
 		text := d.str()
 		sha := SHA1(text)
-		if _, twice := s.bySHA.Set(sha, text); twice {
+		if s.add(sha, text) {
 			d.fail(fmt.Errorf("script %s comes twice", sha))
 		}
 		shas = append(shas, sha)

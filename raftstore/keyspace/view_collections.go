@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 )
 
 var errEmpty = errors.New("a collection without elements")
@@ -60,6 +61,7 @@ func (d *decoder) intSet() *memberSet {
 			d.fail(errors.New("a set of integers is out of order or too large"))
 		}
 		s.ints = append(s.ints, i)
+		s.size += int64(elementBytes + len(strconv.FormatInt(i, 10)))
 	}
 	d.some(s)
 	return s

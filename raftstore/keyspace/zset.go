@@ -43,13 +43,14 @@ type zset struct {
 	small  []scored
 	order  *btree.BTreeG[scored] // large
 	scores dict[float64]         // large
+	size   int64
 }
 
 func (z *zset) clone() collection {
 	if z.order != nil {
-		return &zset{order: z.order.Copy(), scores: z.scores.copy()}
+		return &zset{order: z.order.Copy(), scores: z.scores.copy(), size: z.size}
 	}
-	return &zset{small: slices.Clone(z.small)}
+	return &zset{small: slices.Clone(z.small), size: z.size}
 }
 
 func (z *zset) blank() collection { return &zset{} }
@@ -62,6 +63,8 @@ func (z *zset) encoding() string {
 	}
 	return "listpack"
 }
+
+func (z *zset) bytes() int64 { return z.size }
 
 func (z *zset) empty() bool { return z.len() == 0 }
 
@@ -102,6 +105,7 @@ func (z *zset) put(member string, score float64) {
 		member = z.takeOut(scored{member, old}).member
 	default:
 		member = strings.Clone(member)
+		z.size += int64(elementBytes + len(member))
 	}
 	m := scored{member, score}
 	if z.order == nil && (len(z.small) >= smallZSet || len(member) > smallMember) {
@@ -121,6 +125,7 @@ func zsetOf(members []scored) *zset {
 	for i := range members {
 		members[i].score += 0
 		members[i].member = strings.Clone(members[i].member)
+		z.size += int64(elementBytes + len(members[i].member))
 		small = small && len(members[i].member) <= smallMember
 	}
 	slices.SortFunc(members, scoredOrder)
@@ -132,7 +137,7 @@ func zsetOf(members []scored) *zset {
 
 func (z *zset) grow() {
 	small := z.small
-	*z = zset{order: btree.NewBTreeGOptions(scoredBefore, btree.Options{NoLocks: true}), scores: newDict[float64]()}
+	*z = zset{order: btree.NewBTreeGOptions(scoredBefore, btree.Options{NoLocks: true}), scores: newDict[float64](), size: z.size}
 	for _, m := range small {
 		z.order.Load(m)
 		z.scores.set(m.member, m.score)
@@ -158,6 +163,7 @@ func (z *zset) del(member string) bool {
 		return false
 	}
 	z.takeOut(scored{member, score})
+	z.size -= int64(elementBytes + len(member))
 	if z.order != nil {
 		z.scores.del(member)
 	}
@@ -170,6 +176,10 @@ func (z *zset) cut(from, to int) {
 	if from >= to {
 		return
 	}
+	z.each(from, to, false, func(m scored) bool {
+		z.size -= int64(elementBytes + len(m.member))
+		return true
+	})
 	if z.order == nil {
 		z.small = slices.Delete(z.small, from, to)
 		return
