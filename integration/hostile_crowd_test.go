@@ -95,6 +95,14 @@ func (c crowd) send(b []byte) error {
 	return nil
 }
 
+// wrong says what went wrong instead of the right answer.
+func wrong(what string, reply harness.Reply, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: answered %s", what, reply)
+}
+
 func (c crowd) want(text string) error {
 	for i, w := range c {
 		if reply, err := w.Receive(); err != nil || reply.Text != text {
@@ -132,7 +140,7 @@ func oneTooMany(addr string) error {
 	}
 	last := more[len(more)-1] // the probe has the place of one of them
 	if reply, err := last.Receive(); err != nil || reply.Text != "ERR max number of clients reached" {
-		return fmt.Errorf("one client too many was answered %s, error %v", reply, err)
+		return wrong("one client too many", reply, err)
 	}
 	return wantEnd(last)
 }
@@ -152,14 +160,14 @@ func deafSubscriber(s *harness.Server, enough <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	defer publisher.Close()
+	defer crowd{publisher}.leave()
 	return flood(publisher, "flood", enough)
 }
 
 func (c crowd) subscribe(channel string) error {
 	for _, w := range c {
 		if reply, err := w.Do("SUBSCRIBE", channel); err != nil || reply.IsError() {
-			return fmt.Errorf("SUBSCRIBE answered %s, error %v", reply, err)
+			return wrong("SUBSCRIBE", reply, err)
 		}
 	}
 	return nil
@@ -172,7 +180,7 @@ func flood(publisher *harness.Wire, channel string, enough <-chan struct{}) erro
 	for sent := 0; sent < most; sent += len(message) {
 		reply, err := publisher.Do("PUBLISH", channel, message)
 		if err != nil || reply.IsError() {
-			return fmt.Errorf("PUBLISH answered %s, error %v", reply, err)
+			return wrong("PUBLISH", reply, err)
 		}
 		if n, _ := reply.Int(); n == 0 && closed(enough) {
 			return nil
@@ -188,9 +196,9 @@ func deafPipeliner(s *harness.Server, enough <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer crowd{w}.leave()
 	if reply, err := w.Do("SET", "large", strings.Repeat("x", 1<<20), "PX", "600000"); err != nil || reply.IsError() {
-		return fmt.Errorf("SET answered %s, error %v", reply, err)
+		return wrong("SET", reply, err)
 	}
 	conn, err := net.Dial("tcp", s.Addr)
 	if err != nil {
@@ -207,7 +215,7 @@ func deafPipeliner(s *harness.Server, enough <-chan struct{}) error {
 	}
 	reply, err := w.Do("DEL", "large")
 	if err != nil || reply.String() != "(integer) 1" {
-		return fmt.Errorf("DEL answered %s, error %v", reply, err)
+		return wrong("DEL", reply, err)
 	}
 	return nil
 }

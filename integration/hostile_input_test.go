@@ -164,11 +164,11 @@ func refused(bytes string, texts ...string) attack {
 		if err != nil {
 			return err
 		}
-		defer w.Close()
+		defer crowd{w}.leave()
 		_ = w.SendRaw([]byte(bytes)) // the server may have hung up before the last byte
 		for _, want := range texts {
 			if reply, err := w.Receive(); err != nil || reply.Text != want {
-				return fmt.Errorf("answered %s, error %v, want %q", reply, err, want)
+				return wrong(fmt.Sprintf("want %q", want), reply, err)
 			}
 		}
 		return wantEnd(w)
@@ -196,13 +196,13 @@ func manyArguments(s *harness.Server, _ <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer crowd{w}.leave()
 	command := append(fmt.Appendf(nil, "*%d\r\n$3\r\nDEL\r\n", n), bytes.Repeat([]byte("$1\r\nk\r\n"), n-1)...)
 	if err := w.SendRaw(command); err != nil {
 		return err
 	}
 	if reply, err := w.Receive(); err != nil || reply.String() != "(integer) 0" {
-		return fmt.Errorf("answered %s, error %v", reply, err)
+		return wrong("DEL", reply, err)
 	}
 	return nil
 }
@@ -222,9 +222,11 @@ func randomBytes(addr string, seed uint64) error {
 // halfClosed sends commands and closes its direction: they must be answered.
 func halfClosed(addr string, _ uint64) error {
 	var got bytes.Buffer
-	err := sayAndListen(addr, []byte("PING\r\nECHO half\r\n"), &got)
-	if want := "+PONG\r\n$4\r\nhalf\r\n"; err != nil || got.String() != want {
-		return fmt.Errorf("answered %q, error %v, want %q", got.String(), err, want)
+	if err := sayAndListen(addr, []byte("PING\r\nECHO half\r\n"), &got); err != nil {
+		return err
+	}
+	if want := "+PONG\r\n$4\r\nhalf\r\n"; got.String() != want {
+		return fmt.Errorf("answered %q, want %q", got.String(), want)
 	}
 	return nil
 }

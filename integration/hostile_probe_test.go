@@ -116,7 +116,7 @@ type resources struct{ clients, descriptors, goroutines int }
 func openResources(t *testing.T, s *harness.Server) resources {
 	t.Helper()
 	c := harness.Dial(t, s.Addr)
-	defer c.Wire.Close()
+	defer crowd{c.Wire}.leave()
 	info := c.Do("INFO", "clients").Text
 	return resources{
 		clients:     figure(t, info, `connected_clients:(\d+)`) - 1,

@@ -108,7 +108,7 @@ func TestFullStoreAndBlocks(t *testing.T) {
 				}
 				call.Requests = append(call.Requests, r)
 			}
-			got := string(resp.Append(nil, submit(s, call).Reply, resp.RESP2))
+			got := string(resp.Append(nil, runCall(s, call).Reply, resp.RESP2))
 			if got != tt.want {
 				t.Errorf("reply %q, want %q", got, tt.want)
 			}
@@ -120,8 +120,8 @@ func TestFullStoreAndBlocks(t *testing.T) {
 	}
 }
 
-// submit runs a call on a stream of its own.
-func submit(s *Store, c *commands.Call) commands.Result {
+// runCall runs a call on a stream of its own.
+func runCall(s *Store, c *commands.Call) commands.Result {
 	answer := make(chan commands.Result, 1)
 	c.Done = func(r commands.Result) { answer <- r }
 	s.Open().Submit(c)
