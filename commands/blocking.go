@@ -69,6 +69,9 @@ func (r *Request) Only(key string) *Request {
 	if r.Spec.Keys == keysAfterTime {
 		line = append([]string{r.Args[0], "0", "1", key}, r.Args[3+len(b.Keys):]...)
 	}
-	b.Keys, b.Pop.Keys = []string{key}, []string{key}
+	b.Keys = []string{key}
+	if b.Pop.Keys != nil {
+		b.Pop.Keys = b.Keys
+	}
 	return &Request{Spec: r.Spec, Args: line, Opts: b, DB: r.DB}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -257,6 +258,23 @@ func TestBlockedClientIsNotIdle(t *testing.T) {
 	require.Equal(t, "*-1", c.next())
 	require.Empty(t, c.rest())
 	require.Eventually(t, func() bool { return len(srv.all()) == 0 }, patience, time.Millisecond)
+}
+
+// A nudge lasts until the reader has noticed it, whatever deadline is set meanwhile.
+func TestANewDeadlineDoesNotUndoANudge(t *testing.T) {
+	srv, _ := start(t, Config{Limits: Limits{IdleTimeout: time.Hour}})
+	near, far := net.Pipe()
+	defer far.Close()
+	s := newSession(srv, 1, near)
+	s.blocked.holding.Store(true)
+	s.resume()
+	s.limitIdle()
+	guard := time.AfterFunc(patience, func() { _ = far.Close() })
+	defer guard.Stop()
+	_, err := near.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.True(t, s.awoken())
+	require.False(t, s.awoken())
 }
 
 // TestManyBlockedClients has many connections wait for one key.
