@@ -25,8 +25,10 @@ type machine struct {
 }
 
 func newMachine(limits script.Limits) *machine {
-	return &machine{ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits,
-		habits: habits{}}
+	return &machine{
+		ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits,
+		habits: habits{},
+	}
 }
 
 // work is what one log entry asks for.

@@ -45,10 +45,12 @@ type Store struct {
 
 // Open opens the store in cfg.Dir, or makes one. The store serves once Ready returns nil.
 func Open(cfg Config) (_ *Store, err error) {
-	s := &Store{cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
+	s := &Store{
+		cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
 		handOver: handOver{locks: map[lockKey]*contention{}},
 		slots:    make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
-		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{})}
+		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
+	}
 	s.armed.Store(math.MaxInt64)
 	defer func() {
 		if err != nil {
