@@ -25,6 +25,7 @@ type Stats struct {
 	Entries      int64 // log entries applied since the start
 	Calls        int64 // calls in those entries
 	Tried        int64 // calls answered without the log
+	Locks        LockStats
 	Keys         int
 	Memory       int64 // size of the state in bytes, which MaxMemory bounds
 	MaxMemory    int64 // 0 is no limit
@@ -41,7 +42,7 @@ func (s *Store) Stats() Stats {
 		State: strings.ToLower(s.raft.State().String()), Leader: string(leader), Term: s.raft.CurrentTerm(),
 		CommitIndex: s.raft.CommitIndex(), AppliedIndex: s.raft.AppliedIndex(),
 		Entries: s.stats.Entries.Load(), Calls: s.stats.Calls.Load(), Tried: s.stats.Tried.Load(),
-		Keys: keys, Memory: used, MaxMemory: s.cfg.MaxMemory, StoreTime: now,
+		Locks: s.machine.locks.snapshot(), Keys: keys, Memory: used, MaxMemory: s.cfg.MaxMemory, StoreTime: now,
 	}
 }
 
@@ -58,6 +59,10 @@ func (s *Store) Info() []commands.InfoSection {
 		fmt.Sprintf("raft_entries:%d", st.Entries),
 		fmt.Sprintf("raft_calls:%d", st.Calls),
 		fmt.Sprintf("raft_answered_without_log:%d", st.Tried),
+	}}, {Name: "Locks", Lines: []string{
+		fmt.Sprintf("locks_granted:%d", st.Locks.Granted),
+		fmt.Sprintf("locks_contended:%d", st.Locks.Contended),
+		fmt.Sprintf("locks_failed:%d", st.Locks.Failed),
 	}}, {Name: "Memory", Lines: s.memoryLines()}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
 }
 

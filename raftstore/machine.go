@@ -22,6 +22,7 @@ type machine struct {
 	engine *script.Engine
 	limits script.Limits
 	habits habits
+	locks  locks
 }
 
 func newMachine(limits script.Limits) *machine {
@@ -35,6 +36,7 @@ func newMachine(limits script.Limits) *machine {
 type work struct {
 	entry.Header
 	calls []*commands.Call
+	own   bool // this node has proposed it, and counts it
 }
 
 // bound turns a decoded entry into work. A line that does not bind here has not bound where it was proposed either,
@@ -61,6 +63,7 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 	defer m.mu.Unlock()
 	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.Now, Wall: w.Wall, MaxMemory: w.MaxMemory}), sink.Tracking()
 	t.Trace(tracking, false)
+	t.CountLeases(w.own)
 	t.ExpireDue(expiredPerEntry)
 	seen := publish(t, 0, sink, nil)
 	report(t, 0, sink)
@@ -77,6 +80,7 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 		}
 		wake(t, before, sink)
 		report(t, c.Session, sink)
+		m.locks.tally(t, c)
 	}
 	return replies
 }
@@ -183,6 +187,7 @@ func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Va
 	defer m.mu.Unlock()
 	t := m.ks.Try(clock, wall)
 	t.Trace(false, c.Track)
+	t.CountLeases(true)
 	switch r := c.Requests; {
 	case c.Block:
 		v, enough = m.tryBlock(t, c)
@@ -194,6 +199,7 @@ func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Va
 	}
 	if enough {
 		report(t, c.Session, sink)
+		m.locks.tally(t, c)
 	}
 	return v, enough
 }

@@ -62,7 +62,7 @@ func (s *Store) gather() bool {
 
 // encode makes the entry of calls.
 func (s *Store) encode(calls []waiting, lead *leadership) *batch {
-	b := &batch{waiting: calls, work: work{calls: make([]*commands.Call, len(calls))}}
+	b := &batch{waiting: calls, work: work{own: true, calls: make([]*commands.Call, len(calls))}}
 	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory}
 	size := 32
 	for i, w := range calls {

@@ -28,6 +28,7 @@ type waiting struct {
 func (w waiting) finish(r commands.Result) {
 	if w.stream != nil {
 		w.stream.pending.Add(-1)
+		w.stream.store.machine.locks.answered(w.call, r.Reply)
 	}
 	w.call.Done(r)
 }

@@ -28,7 +28,7 @@ func (st *Stream) Submit(c *commands.Call) {
 	s := st.store
 	lead := s.lead.Load()
 	if lead == nil {
-		c.Done(commands.Result{Reply: s.noLeader().Value()})
+		st.done(c, s.noLeader().Value())
 		return
 	}
 	if st.held != nil {
@@ -58,7 +58,13 @@ func (st *Stream) answer(w waiting, v resp.Value) {
 		}
 		st.pending.Add(-1)
 	}
-	w.call.Done(commands.Result{Reply: v})
+	st.done(w.call, v)
+}
+
+// done answers a call that has not been counted as pending.
+func (st *Stream) done(c *commands.Call, v resp.Value) {
+	st.store.machine.locks.answered(c, v)
+	c.Done(commands.Result{Reply: v})
 }
 
 // enqueue puts a call into the queue for the log. Its stream has counted it.

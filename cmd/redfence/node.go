@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy"
@@ -132,5 +133,17 @@ func storeStats(s raftstore.Stats) ops.StoreStats {
 		Keys:         uint64(s.Keys),
 		Memory:       uint64(s.Memory),
 		MaxMemory:    uint64(s.MaxMemory),
+		Locks: ops.LockStats{
+			Granted: uint64(s.Locks.Granted), Contended: uint64(s.Locks.Contended), Failed: uint64(s.Locks.Failed),
+			Hold: histogram(s.Locks.Hold), Wait: histogram(s.Locks.Wait),
+		},
 	}
+}
+
+func histogram(h raftstore.Histogram) ops.Histogram {
+	counts := make([]uint64, len(h.Counts))
+	for i, n := range h.Counts {
+		counts[i] = uint64(n)
+	}
+	return ops.Histogram{Counts: counts, Sum: time.Duration(h.SumMs) * time.Millisecond}
 }

@@ -93,6 +93,28 @@ func TestStoreIsReadAtEachScrape(t *testing.T) {
 	assert.Contains(t, samples, `redfence_raft_leader 0`)
 }
 
+func TestLocksAreReadAtEachScrape(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1", nil)
+	m.WatchStore(func() StoreStats {
+		return StoreStats{Locks: LockStats{
+			Granted: 9, Contended: 8, Failed: 7,
+			Hold: Histogram{Counts: []uint64{1, 2, 0, 4}, Sum: 1500 * time.Millisecond},
+			Wait: Histogram{Counts: []uint64{0, 1, 0, 0}, Sum: 2 * time.Millisecond},
+		}}
+	})
+	samples := scrape(t, m)
+	for _, want := range []string{
+		`redfence_locks_granted_total 9`, `redfence_locks_contended_total 8`, `redfence_locks_failed_total 7`,
+		`redfence_lock_hold_seconds_bucket{le="0.001"} 1`, `redfence_lock_hold_seconds_bucket{le="0.002"} 3`,
+		`redfence_lock_hold_seconds_bucket{le="0.004"} 3`, `redfence_lock_hold_seconds_bucket{le="+Inf"} 7`,
+		`redfence_lock_hold_seconds_sum 1.5`, `redfence_lock_hold_seconds_count 7`,
+		`redfence_lock_wait_seconds_bucket{le="0.002"} 1`, `redfence_lock_wait_seconds_count 1`,
+	} {
+		assert.Contains(t, samples, want)
+	}
+}
+
 // Two servers in one process, as tests start them, must not count into each other's series.
 func TestRegistriesAreSeparate(t *testing.T) {
 	t.Parallel()

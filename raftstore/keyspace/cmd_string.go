@@ -123,6 +123,9 @@ func set(t *Txn, r *commands.Request) resp.Value {
 	if opts.Get && old != nil && old.coll != nil {
 		return resp.ErrWrongType.Value()
 	}
+	if opts.When == args.IfAbsent && old != nil {
+		t.leases.refuse()
+	}
 	if (opts.When == args.IfAbsent && old != nil) || (opts.When == args.IfPresent && old == nil) {
 		return refused(old, opts)
 	}
@@ -182,6 +185,7 @@ func (t *Txn) store(key string, old *object, value string, e args.Expiry, keepTT
 
 func setnx(t *Txn, r *commands.Request) resp.Value {
 	if t.find(r.Args[1]) != nil {
+		t.leases.refuse()
 		return resp.Int(0)
 	}
 	t.create(r.Args[1], r.Args[2], nil)

@@ -28,6 +28,7 @@ type Keyspace struct {
 
 	changes changes // what WATCH compares
 
+	leases   leases    // of the transaction that runs
 	handlers []handler // by Spec.ID
 }
 

@@ -12,6 +12,7 @@ type object struct {
 	deadline int64      // store time in ms from which on the key is gone; 0 means never
 	absolute int64      // the absolute expiry that a client gave, ms since the Unix epoch; 0 when it gave a TTL
 	token    int64      // fencing token of this instance of the key
+	since    int64      // store time in ms of the token; 0 when that is not known, after a snapshot; not part of the state
 	version  uint64     // the number of its last change, see changes
 	owner    uint64     // the step that made this copy and may still modify it
 	counted  int64      // what the object counts for in its database's sum

@@ -38,6 +38,7 @@ type Txn struct {
 	opened  []opened
 	trail   trail
 	full    bool // the state was over its limit when Weigh looked
+	leases  *leases
 }
 
 // change is what a step has replaced: a key's object, or all databases and scripts.
@@ -60,6 +61,7 @@ type whole struct {
 type Mark struct {
 	changes, events int
 	accesses        int
+	leases          leaseMark
 	token           fencing.Token
 	number          uint64 // of the last change
 }
@@ -69,13 +71,13 @@ func (ks *Keyspace) Begin(s Stamp) *Txn {
 	ks.owner++
 	ks.now = max(ks.now, s.Now, 1) // 0 is no instant: a deadline of 0 means never
 	s.Now, s.Clock = ks.now, ks.now
-	return &Txn{ks: ks, stamp: s}
+	return &Txn{ks: ks, stamp: s, leases: ks.leases.reset()}
 }
 
 // Try starts a dry transaction. Keys are present as of the last transaction of the log; clock is the store time
 // now, by which TTLs are told.
 func (ks *Keyspace) Try(clock, wall int64) *Txn {
-	return &Txn{ks: ks, dry: true, stamp: Stamp{Now: ks.now, Clock: max(ks.now, clock), Wall: wall}}
+	return &Txn{ks: ks, dry: true, leases: ks.leases.reset(), stamp: Stamp{Now: ks.now, Clock: max(ks.now, clock), Wall: wall}}
 }
 
 // Rehearse starts a transaction that finds out exactly what a request would do now. The caller must take all of it
@@ -83,7 +85,7 @@ func (ks *Keyspace) Try(clock, wall int64) *Txn {
 func (ks *Keyspace) Rehearse(clock, wall int64) *Txn {
 	ks.owner++
 	now := max(ks.now, clock, 1)
-	return &Txn{ks: ks, stamp: Stamp{Now: now, Clock: now, Wall: wall}}
+	return &Txn{ks: ks, leases: ks.leases.reset(), stamp: Stamp{Now: now, Clock: now, Wall: wall}}
 }
 
 // Undecided tells whether a dry transaction met something that only the log can decide: a change, or a key that is
@@ -109,7 +111,8 @@ func (t *Txn) Select(db int) { t.db = db }
 // Mark returns the present point of the transaction and starts a new step, whose changes Rollback can take back.
 func (t *Txn) Mark() Mark {
 	t.ks.owner++
-	return Mark{changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), token: t.ks.last, number: t.ks.changes.last}
+	return Mark{changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), leases: t.leases.mark(),
+		token: t.ks.last, number: t.ks.changes.last}
 }
 
 // ChangedSince tells whether anything was changed or published since m.
@@ -125,6 +128,7 @@ func (t *Txn) Rollback(m Mark) {
 	clear(t.journal[m.changes:])
 	t.journal, t.events = t.journal[:m.changes], t.events[:m.events]
 	t.trail.cut(m.accesses)
+	t.leases.cut(m.leases)
 	t.ks.last, t.ks.changes.last = m.token, m.number
 	t.ks.owner++
 }
@@ -243,6 +247,7 @@ func (t *Txn) replace(key string, o *object) {
 	if old != nil && old.owner == t.ks.owner {
 		old.owner = 0
 	}
+	t.leases.replaced(old, o, t.stamp.Now)
 	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
 }
