@@ -64,8 +64,10 @@ type LockStats struct {
 }
 
 func (l *locks) snapshot() LockStats {
-	return LockStats{Granted: l.granted.Load(), Contended: l.contended.Load(), Failed: l.failed.Load(),
-		Hold: l.hold.snapshot(), Wait: l.wait.snapshot()}
+	return LockStats{
+		Granted: l.granted.Load(), Contended: l.contended.Load(), Failed: l.failed.Load(),
+		Hold: l.hold.snapshot(), Wait: l.wait.snapshot(),
+	}
 }
 
 // tally counts what a call did to locks. Refusals that are the whole of a call are counted with its answer.

@@ -84,7 +84,7 @@ func total(h Histogram) (n int64) {
 
 func TestWaits(t *testing.T) {
 	start := time.Now()
-	at := func(d time.Duration) time.Time { return start.Add(d) }
+	at := start.Add
 	attempt := func(key, value string) *commands.Request { return request(t, "SET", key, value, "NX", "PX", "1000") }
 	tests := map[string]struct {
 		refused []time.Duration // attempts on k with value v

@@ -111,8 +111,10 @@ func (t *Txn) Select(db int) { t.db = db }
 // Mark returns the present point of the transaction and starts a new step, whose changes Rollback can take back.
 func (t *Txn) Mark() Mark {
 	t.ks.owner++
-	return Mark{changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), leases: t.leases.mark(),
-		token: t.ks.last, number: t.ks.changes.last}
+	return Mark{
+		changes: len(t.journal), events: len(t.events), accesses: len(t.trail.list), leases: t.leases.mark(),
+		token: t.ks.last, number: t.ks.changes.last,
+	}
 }
 
 // ChangedSince tells whether anything was changed or published since m.
