@@ -37,7 +37,7 @@ func (m *machine) eval(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 	mark := t.Mark()
 	c := m.newCaller(t, r, flags, mark)
 	v, out := m.engine.Run(script.Invocation{SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c})
-	if c.overwritten {
+	if c.exceeded {
 		out = script.OverBudget
 	}
 	switch {
@@ -74,13 +74,14 @@ func (m *machine) scriptOf(t *keyspace.Txn, r *commands.Request) (sha, text stri
 
 // caller runs the commands of one script.
 type caller struct {
-	t           *keyspace.Txn
-	db          int
-	readOnly    bool
-	wasted      int   // calls since the dry transaction became undecided
-	mayWrite    int64 // what t.Written must not go over
-	overwritten bool  // it did
-	ration      ration
+	t        *keyspace.Txn
+	db       int
+	readOnly bool
+	wasted   int   // calls since the dry transaction became undecided
+	mayWrite int64 // what t.Written must not go over
+	mayVisit int64 // elements of collections that its commands may still go through
+	exceeded bool  // one of the two was
+	ration   ration
 }
 
 // wastedCalls is how many commands a script may still call once it is clear that only the log can tell what they
@@ -90,17 +91,21 @@ const wastedCalls = 256
 func (m *machine) newCaller(t *keyspace.Txn, r *commands.Request, flags script.FlagSet, start keyspace.Mark) *caller {
 	return &caller{
 		t: t, db: r.DB, readOnly: flags.NoWrites || r.Spec.Flags.Has(commands.ReadOnly),
-		mayWrite: t.Written() + m.limits.Memory, ration: m.ration(t, start, flags.AllowOOM),
+		mayWrite: t.Written() + m.limits.Memory, mayVisit: m.limits.Steps, ration: m.ration(t, start, flags.AllowOOM),
 	}
 }
 
-// Call implements script.Caller. It stops a script that makes the keyspace copy more than a script may use, and a dry
-// one that goes on for long.
+// Call implements script.Caller. It stops a script whose commands copy or go through more than a script may use, and a
+// dry one that goes on for long.
 func (c *caller) Call(line []string) (resp.Value, bool) {
 	v := c.run(line)
-	if c.t.Written() > c.mayWrite {
-		c.overwritten = true
+	switch {
+	case c.t.Written() > c.mayWrite:
+		c.exceeded = true
 		return resp.ErrScriptWrites.Value(), true
+	case c.mayVisit < 0:
+		c.exceeded = true
+		return resp.ErrScriptVisits.Value(), true
 	}
 	if c.t.Undecided() {
 		c.wasted++
@@ -124,6 +129,12 @@ func (c *caller) run(line []string) resp.Value {
 	}
 	if spec.Raft == commands.Local {
 		return c.local(r)
+	}
+	if !spec.Flags.Has(commands.Fast) {
+		c.mayVisit -= c.t.Elements(r.Keys())
+	}
+	if c.mayVisit < 0 {
+		return resp.Value{} // Call ends the script
 	}
 	v := c.t.Exec(r)
 	c.ration.after()

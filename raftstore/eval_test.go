@@ -61,6 +61,13 @@ func TestScriptsInTheStore(t *testing.T) {
 		{"a script with the flag no-writes may not write", [][]string{
 			{"EVAL", "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], 'x')", "1", "k"},
 		}, "-ERR Write commands are not allowed from read-only scripts."},
+		{"a script whose commands go through too much is taken back", [][]string{
+			{
+				"EVAL", `for i = 1, 100 do redis.call('RPUSH', 'l', i) end redis.call('SET', 'a', 'x')
+				for i = 1, 1000 do redis.call('LPOS', 'l', 'nosuch') end`, "0",
+			},
+			{"EXISTS", "a", "l"},
+		}, ":0\r\n"},
 		{"a script that makes the store copy too much is taken back", [][]string{
 			{
 				"EVAL", `redis.call('SET', 'a', 'x') for i = 1, 1000 do redis.call('APPEND', KEYS[1], ARGV[1]) end`, "1", "k",

@@ -58,6 +58,7 @@ const (
 	ErrShuttingDown    Failure = "CLUSTERDOWN this node is shutting down; nothing was executed"
 	ErrUnknownOutcome  Failure = "ERR UNKNOWN outcome: the request was sent to the log and its answer was lost; it may have been executed"
 	ErrCallTooLarge    Failure = "ERR redfence: the request is larger than a log entry can be (48 MiB); nothing was executed; send less at once"
+	ErrScriptVisits    Failure = "ERR redfence: script made its commands go through more elements than its instruction budget has steps, nothing of it was kept; split the work over several scripts"
 	ErrScriptWrites    Failure = "ERR redfence: script wrote more bytes than its memory budget, nothing of it was kept; split the work over several scripts"
 	ErrToken           Failure = "ERR redfence: token must be an integer from 1 to 9007199254740991"
 	ErrFenceWithGet    Failure = "ERR redfence: SET does not take FENCE together with GET"

@@ -32,6 +32,8 @@ type collection interface {
 	bytes() int64
 	// empty tells whether the key must go, since Redis has no empty collections.
 	empty() bool
+	// len is the number of elements.
+	len() int
 }
 
 func (o *object) typeName() string {

@@ -99,6 +99,17 @@ func (t *Txn) Events() []Event { return t.events }
 // replaced since. It bounds what a loop in a script can make the keyspace copy.
 func (t *Txn) Written() int64 { return t.written }
 
+// Elements is the number of elements of the collections under keys: what a command that goes through them has to do.
+func (t *Txn) Elements(keys []string) int64 {
+	var n int64
+	for _, key := range keys {
+		if o, ok := t.ks.dbs[t.db].keys.get(key); ok && o.coll != nil {
+			n += int64(o.coll.len())
+		}
+	}
+	return n
+}
+
 // Stamp returns the time of the transaction.
 func (t *Txn) Stamp() Stamp { return t.stamp }
 
