@@ -36,7 +36,7 @@ func TestTimeouts(t *testing.T) {
 		"-inf":             {0, resp.ErrNegativeTimeout},
 		"nan":              {0, resp.ErrTimeoutNotFloat},
 		"":                 {0, resp.ErrTimeoutNotFloat},
-		" 1":               {0, resp.ErrTimeoutNotFloat},
+		"\x201":            {0, resp.ErrTimeoutNotFloat},
 		"1s":               {0, resp.ErrTimeoutNotFloat},
 	}
 	for word, tt := range tests {

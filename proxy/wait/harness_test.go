@@ -133,12 +133,14 @@ type blocked struct {
 
 // block enters a blocked command without waiting until it was tried.
 func (s *store) block(t testing.TB, line ...string) *blocked {
+	t.Helper()
 	b := s.waiter(t, line...)
 	s.registry.Enter(b.Waiter)
 	return b
 }
 
 func (s *store) waiter(t testing.TB, line ...string) *blocked {
+	t.Helper()
 	b := &blocked{reply: make(chan commands.Result, 2)}
 	b.Waiter = s.registry.NewWaiter(request(t, line...), func(r commands.Result) { b.reply <- r })
 	return b
