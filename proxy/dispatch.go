@@ -104,6 +104,7 @@ func (s *session) submit(req *commands.Request) {
 
 // hand gives a call to the backend.
 func (s *session) hand(c *commands.Call) {
+	s.srv.resends.passed(c.Requests)
 	c.Session, c.Track = s.id, s.tracked.remembers()
 	s.open().Submit(c)
 }

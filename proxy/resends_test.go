@@ -208,3 +208,55 @@ func TestASecondAnswerIsNone(t *testing.T) {
 	require.Equal(t, ":1", a.next())
 	require.Equal(t, "$1 x", a.next())
 }
+
+// releaseLock ends the hold that acquireLock asks for.
+var releaseLock = array("EVALSHA", someSHA[1:]+"9", "2", "lock", "redisson_lock__channel:{lock}", "0", "30000", ownerOfLock)
+
+// TestWhatPassesEndsJoining has something come between an acquire and an equal one: the second is a new request, in
+// flight as well as when the result of the first is kept for its dead connection.
+func TestWhatPassesEndsJoining(t *testing.T) {
+	for name, between := range map[string]string{
+		"the owner's release":  releaseLock,
+		"a deletion":           array("DEL", "other", "lock"),
+		"a release in a block": array("MULTI") + array("DEL", "lock") + array("EXEC"),
+		"an emptied database":  array("FLUSHALL"),
+	} {
+		t.Run(name+", in flight", func(t *testing.T) {
+			st := newStage(t)
+			a, b := dial(t, st.addr), dial(t, st.addr)
+			a.send(acquireLock)
+			st.await(t, 1)
+			st.pass(4 * resendAfter)
+			b.send(between)
+			st.await(t, 2)
+			b.send(acquireLock)
+			st.await(t, 3)
+		})
+		t.Run(name+", kept", func(t *testing.T) {
+			st := newStage(t)
+			a, b := dial(t, st.addr), dial(t, st.addr)
+			a.send(acquireLock)
+			first := st.await(t, 1)[0]
+			st.hangUp(a)
+			first.Done(Result{})
+			require.Equal(t, 1, st.remembered())
+			b.send(between)
+			st.await(t, 2)
+			b.send(acquireLock)
+			st.await(t, 3)
+		})
+	}
+}
+
+// TestOtherAcquiresEndNoJoining has another owner ask for the lock in between.
+func TestOtherAcquiresEndNoJoining(t *testing.T) {
+	st := newStage(t)
+	a, b := dial(t, st.addr), dial(t, st.addr)
+	a.send(acquireLock)
+	st.await(t, 1)
+	st.pass(4 * resendAfter)
+	b.send(array("EVALSHA", someSHA, "1", "lock", "30000", "9743c9c0-0795-4907-87fd-6c719a6b4586:1"))
+	st.await(t, 2)
+	b.send(acquireLock)
+	st.joined(2)
+}

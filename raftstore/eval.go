@@ -68,7 +68,9 @@ func (m *machine) scriptOf(t *keyspace.Txn, r *commands.Request) (sha, text stri
 	if err := m.engine.Check(text); err != nil {
 		return "", "", resp.Failure(err.Error())
 	}
-	t.Remember(sha, text)
+	if !t.Full() { // else it still runs, since it may be a release
+		t.Remember(sha, text)
+	}
 	return sha, text, nil
 }
 

@@ -31,9 +31,9 @@ func (s *Store) expire() {
 // untilTick is how long to wait until an empty entry may be needed. It sends one when that is now.
 func (s *Store) untilTick() time.Duration {
 	lead := s.lead.Load()
+	s.armed.Store(math.MaxInt64) // an entry that comes from here on wakes us
 	stamped, deadline, found := s.machine.times()
 	if !found || lead == nil {
-		s.armed.Store(math.MaxInt64)
 		return time.Hour
 	}
 	s.armed.Store(deadline)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -17,6 +18,7 @@ type batch struct {
 	waiting []waiting // the same calls, with what is needed to answer them
 	data    []byte    // the entry
 	future  raft.ApplyFuture
+	late    *time.Timer // says that the outcome is unknown
 	claimed atomic.Bool // somebody answers the calls
 }
 

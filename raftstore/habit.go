@@ -1,6 +1,11 @@
 package raftstore
 
-import "strings"
+import (
+	"crypto/sha1" //nolint:gosec // only for the length of the name that Redis gives a script
+	"strings"
+
+	"github.com/redfence/redfence/raftstore/script"
+)
 
 // Bounds of habits.
 const (
@@ -10,11 +15,19 @@ const (
 
 // habits remember which scripts mostly change something, such as a release by the holder: to try them without the
 // log only makes them run twice. It decides about speed, never about a result.
-type habits map[string]*habit // by SHA1 or text, as the request names the script
+type habits map[string]*habit // by habitName
 
 type habit struct {
 	skips int // tries to leave out after the next one that is in vain
 	left  int // tries still to leave out
+}
+
+// habitName is the name of a script in habits: what the request says, or the SHA1 of a text, so that texts are not kept.
+func habitName(said string) string {
+	if len(said) > sha1.Size*2 {
+		return script.SHA1Hex(said)
+	}
+	return said
 }
 
 // skip tells whether to leave out a try, and counts it.

@@ -46,6 +46,7 @@ type contention struct {
 type attempt struct {
 	waiting
 	refusal resp.Value
+	lock    *contention
 	timer   *time.Timer
 	taken   atomic.Bool // somebody answers it or has put it into the queue
 }
@@ -77,14 +78,26 @@ func (h *handOver) hold(w waiting, refusal resp.Value) *attempt {
 	if w.since.Sub(lock.changed) > hotFor {
 		return nil
 	}
-	a := &attempt{waiting: w, refusal: refusal}
+	a := &attempt{waiting: w, refusal: refusal, lock: lock}
 	lock.attempts = append(lock.attempts, a)
 	a.timer = time.AfterFunc(heldBack, func() {
 		if a.take() {
+			h.drop(a)
 			a.finish(commands.Result{Reply: a.refusal})
 		}
 	})
 	return a
+}
+
+// drop forgets an attempt that is settled. What has no attempts left stays: it is known to be contended.
+func (h *handOver) drop(a *attempt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.lock.remove(a)
+}
+
+func (c *contention) remove(a *attempt) {
+	c.attempts = slices.DeleteFunc(c.attempts, func(b *attempt) bool { return a == b })
 }
 
 func (h *handOver) remember(k lockKey) {
@@ -133,6 +146,7 @@ func (h *handOver) release(a *attempt, enqueue func(waiting)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a.submit(enqueue)
+	a.lock.remove(a)
 }
 
 // followUp puts attempts into the queue behind a call that may release what they wait for: one for each key.

@@ -135,3 +135,40 @@ func TestASessionsOrderSurvivesAHandOver(t *testing.T) {
 		}
 	}
 }
+
+// TestHandOverForgetsWhatIsSettled has attempts on many locks that nobody touches again.
+func TestHandOverForgetsWhatIsSettled(t *testing.T) {
+	h := handOver{locks: map[lockKey]*contention{}}
+	st := &Stream{store: &Store{machine: newMachine(DefaultConfig("").Scripts)}}
+	for i := range 2 * maxContended {
+		name := "order" + strconv.Itoa(i)
+		done := make(chan struct{})
+		w := waiting{since: time.Now(), stream: st, call: &commands.Call{
+			Requests: []*commands.Request{request(t, "SET", name, "me", "NX")},
+			Done:     func(commands.Result) { close(done) },
+		}}
+		h.hold(w, resp.Value{})
+		h.follow(lockKey{0, name}, w.since, func(waiting) {})
+		a := h.hold(w, resp.Value{})
+		switch {
+		case a == nil:
+			t.Fatal("not held back")
+		case i%2 == 0:
+			h.release(a, func(w waiting) { w.finish(commands.Result{}) })
+		case i%512 == 1:
+			<-done // by its timer
+		default:
+			h.follow(lockKey{0, name}, w.since, func(w waiting) { w.finish(commands.Result{}) })
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for k, lock := range h.locks {
+		if len(lock.attempts) > 0 {
+			t.Errorf("%v: %d settled attempts are kept", k, len(lock.attempts))
+		}
+	}
+	if len(h.locks) > maxContended {
+		t.Errorf("%d locks are remembered", len(h.locks))
+	}
+}

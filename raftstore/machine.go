@@ -205,7 +205,8 @@ func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Va
 }
 
 func (m *machine) tryScript(t *keyspace.Txn, r *commands.Request) (resp.Value, bool) {
-	if m.habits.skip(r.Args[1]) {
+	name := habitName(r.Args[1])
+	if m.habits.skip(name) {
 		return resp.Value{}, false
 	}
 	v, out := m.step(t, r)
@@ -213,7 +214,7 @@ func (m *machine) tryScript(t *keyspace.Txn, r *commands.Request) (resp.Value, b
 	if !enough && (out == script.OverBudget || out == script.Stopped) {
 		v, enough = m.rehearse(r, t.Stamp())
 	}
-	m.habits.note(r.Args[1], enough)
+	m.habits.note(name, enough)
 	return v, enough
 }
 

@@ -33,6 +33,7 @@ func (s *Store) propose() {
 			continue
 		}
 		b := s.encode(calls, lead)
+		s.limit(b)
 		s.flight.add(b)
 		b.future = s.raft.Apply(b.data, 0)
 		s.flying <- b
@@ -83,13 +84,19 @@ func (s *Store) complete() {
 	}
 }
 
-// finish waits until Raft has decided an entry. When that takes longer than MaxWait the outcome is unknown, and the
-// clients are told so; the entry keeps its place until Raft decides.
-func (s *Store) finish(b *batch) {
-	late := time.AfterFunc(s.cfg.MaxWait, func() {
+// limit sees to it that the calls of an entry are answered in time. When Raft does not decide by then the outcome is
+// unknown, and the clients are told so; the entry keeps its place until Raft decides. The time that the first call
+// has waited counts, so that nobody waits for MaxWait twice.
+func (s *Store) limit(b *batch) {
+	left := s.cfg.MaxWait - time.Since(b.waiting[0].since)
+	b.late = time.AfterFunc(max(left, s.cfg.MaxWait/4), func() {
 		b.fail(commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
 	})
-	defer late.Stop()
+}
+
+// finish waits until Raft has decided an entry.
+func (s *Store) finish(b *batch) {
+	defer b.late.Stop()
 	if err := b.future.Error(); err != nil {
 		s.flight.drop(b)
 		b.fail(s.failure(err))

@@ -15,6 +15,7 @@ func (s *Store) raftConfig(logger hclog.Logger) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(s.id.serverID())
 	c.Logger = logger
+	c.BatchApplyCh = true // so that proposals do not wait for a disk that hangs
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = aloneTimeout, aloneTimeout, aloneTimeout
 	c.SnapshotThreshold = s.cfg.SnapshotEntries
 	c.SnapshotInterval = s.cfg.SnapshotInterval

@@ -1,0 +1,93 @@
+package raftstore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/redfence/redfence/commands"
+)
+
+// stuckLog is a disk that hangs: a write goes on when a token comes.
+type stuckLog struct {
+	raft.LogStore
+	writing chan struct{} // told when a write hangs, if there is room
+	tokens  chan struct{}
+}
+
+func (l stuckLog) StoreLogs(logs []*raft.Log) error {
+	select {
+	case l.writing <- struct{}{}:
+	default:
+	}
+	<-l.tokens
+	return l.LogStore.StoreLogs(logs)
+}
+
+// stick makes the disk of a store hang.
+func stick(s *Store) stuckLog {
+	l := stuckLog{s.disk.log.LogStore, make(chan struct{}, 1), make(chan struct{})}
+	s.disk.log.LogStore = l
+	return l
+}
+
+type answer struct {
+	commands.Result
+	after time.Duration
+}
+
+// ask submits a SET and returns where its answer comes.
+func ask(t *testing.T, s *Store, key string) chan answer {
+	t.Helper()
+	answers, began := make(chan answer, 1), time.Now()
+	s.Open().Submit(&commands.Call{
+		Requests: []*commands.Request{request(t, "SET", key, "v")},
+		Done:     func(r commands.Result) { answers <- answer{r, time.Since(began)} },
+	})
+	return answers
+}
+
+func TestAHangingDiskLeavesNobodyWithoutAnswer(t *testing.T) {
+	cfg := DefaultConfig(t.TempDir())
+	cfg.MaxWait = 400 * time.Millisecond
+	s := open(t, cfg)
+	l := stick(s)
+	asked := []chan answer{ask(t, s, "first")}
+	<-l.writing
+	for range 10 {
+		asked = append(asked, ask(t, s, "more"))
+	}
+	deadline := time.After(20 * cfg.MaxWait)
+	for i, answers := range asked {
+		select {
+		case a := <-answers:
+			unknown := strings.HasPrefix(a.Reply.Str, "ERR UNKNOWN outcome") && a.Close
+			refused := strings.HasPrefix(a.Reply.Str, "TRYAGAIN ") && !a.Close
+			if !unknown && !refused {
+				t.Errorf("request %d: %+v", i, a)
+			}
+		case <-deadline:
+			t.Fatalf("request %d was never answered", i)
+		}
+	}
+	close(l.tokens)
+}
+
+func TestNobodyWaitsTwice(t *testing.T) {
+	cfg := DefaultConfig(t.TempDir())
+	cfg.MaxWait = 2 * time.Second
+	s := open(t, cfg)
+	l := stick(s)
+	ask(t, s, "first")
+	<-l.writing
+	ask(t, s, "second")
+	third := ask(t, s, "third")
+	<-time.After(cfg.MaxWait * 8 / 10) // the time that the third spends in the queue
+	l.tokens <- struct{}{}
+	if a := <-third; a.after > cfg.MaxWait*15/10 {
+		t.Errorf("answered after %v, MaxWait is %v", a.after, cfg.MaxWait)
+	}
+	close(l.tokens)
+}
