@@ -10,6 +10,7 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redfence/redfence/commands"
@@ -133,10 +134,16 @@ func memoryLines() []string {
 	}
 }
 
-// cpuLines tell the CPU time in seconds, as of the last garbage collection.
+// cpuLines tell the CPU time of the process in seconds (getrusage(2)).
 func cpuLines() []string {
-	user, collector := sample("/cpu/classes/user:cpu-seconds").Float64(), sample("/cpu/classes/gc/total:cpu-seconds").Float64()
-	return []string{fmt.Sprintf("used_cpu_user:%f", user+collector)}
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("used_cpu_sys:%f", time.Duration(used.Stime.Nano()).Seconds()),
+		fmt.Sprintf("used_cpu_user:%f", time.Duration(used.Utime.Nano()).Seconds()),
+	}
 }
 
 // sample reads one figure of the Go runtime without stopping the world.

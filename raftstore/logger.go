@@ -15,6 +15,9 @@ func raftLogger(logger *slog.Logger) hclog.Logger {
 	return l
 }
 
+// aloneElection is how the library warns of what a node without others does at every start: it elects itself.
+const aloneElection = "heartbeat timeout reached, starting election"
+
 type slogSink struct{ logger *slog.Logger }
 
 // Accept implements hclog.SinkAdapter.
@@ -23,7 +26,7 @@ func (s slogSink) Accept(name string, level hclog.Level, msg string, args ...any
 	switch {
 	case level >= hclog.Error:
 		to = slog.LevelError
-	case level == hclog.Warn:
+	case level == hclog.Warn && msg != aloneElection:
 		to = slog.LevelWarn
 	}
 	s.logger.Log(context.Background(), to, msg, append(args, "source", name)...)

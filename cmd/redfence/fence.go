@@ -14,7 +14,7 @@ func newFenceCommand() *cobra.Command {
 		Use:   "fence KEY",
 		Short: "Print the fencing token of the lock KEY",
 		Long: "Print the fencing token of the lock KEY.\n\n" +
-			"When nobody holds KEY there is no token: nothing is printed and the exit code is 1.",
+			"When nobody holds KEY there is no token: nothing is printed on standard output and the exit code is 1.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ask(cmd, func(ctx context.Context, c *redis.Client, _ clientConfig) error {

@@ -23,6 +23,7 @@ func failed(err error) error {
 func newRootCommand() *cobra.Command {
 	root := newServeCommand()
 	root.Use = "redfence"
+	root.Version = version()
 	root.Short = "A Redis-protocol lock server with fencing tokens"
 	root.SilenceErrors = true
 	root.SilenceUsage = true
