@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -64,11 +67,17 @@ func (c clientConfig) connect(ctx context.Context, question func(context.Context
 		TLSConfig:     security,
 		MaxRetries:    -1, // the person asking sees what happened and asks again
 		DialerRetries: 1,
+		// what Redfence would refuse, and count as an error of a client
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
-	if err := question(ctx, client, c); err != nil {
+	err = question(ctx, client, c)
+	if errors.Is(err, io.EOF) && security == nil {
+		return fmt.Errorf("asking %s: %w; if the server uses TLS, give --tls-ca", c.Addr, err)
+	}
+	if err != nil {
 		return fmt.Errorf("asking %s: %w", c.Addr, err)
 	}
 	return nil
