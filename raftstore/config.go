@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/raftstore/script"
 )
@@ -46,6 +48,9 @@ type Config struct {
 
 	// Wall is the wall clock in µs since the Unix epoch. Only tests set it.
 	Wall func() int64
+
+	tick time.Duration                     // see expire; only tests set it
+	disk func(raft.LogStore) raft.LogStore // what stands between the library and the log; only tests set it
 }
 
 // DefaultConfig returns the configuration of a single node in dir.
@@ -63,6 +68,8 @@ func DefaultConfig(dir string) Config {
 		TrailingEntries:  1024,
 		Scripts:          script.DefaultLimits(),
 		Wall:             wallMicros,
+		tick:             time.Second,
+		disk:             func(log raft.LogStore) raft.LogStore { return log },
 	}
 }
 

@@ -81,7 +81,7 @@ func TestScriptsInTheStore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg := DefaultConfig(t.TempDir())
+			cfg := untimed(t)
 			cfg.Scripts.Steps = 20_000
 			s := open(t, cfg)
 			got := last(t, s, tt.lines)

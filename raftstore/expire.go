@@ -7,12 +7,11 @@ import (
 	"github.com/redfence/redfence/commands"
 )
 
-// tick is how far the store time of the log may fall behind while keys have a TTL. After a full stop the store time
-// goes on from the last entry, so this bounds by how much a lock outlives its TTL then, beside the stop itself.
-const tick = time.Second
-
 // expire proposes an empty entry when keys are due, or when the store time of the log falls behind, and no traffic
 // brings an entry. Its stamp removes the keys that are due.
+//
+// Config.tick is how far the store time of the log may fall behind while keys have a TTL. After a full stop the store
+// time goes on from the last entry, so it bounds by how much a lock outlives its TTL then, beside the stop itself.
 func (s *Store) expire() {
 	defer s.done.Done()
 	timer := time.NewTimer(0)
@@ -37,12 +36,12 @@ func (s *Store) untilTick() time.Duration {
 		return time.Hour
 	}
 	s.armed.Store(deadline)
-	next := min(deadline, stamped+tick.Milliseconds())
+	next := min(deadline, stamped+s.cfg.tick.Milliseconds())
 	if left := next - lead.now(); left > 0 {
 		return time.Duration(left) * time.Millisecond
 	}
 	s.proposeEmpty()
-	return tick // the answer wakes us earlier
+	return s.cfg.tick // the answer wakes us earlier
 }
 
 // proposeEmpty puts an entry without requests into the queue, unless one is there already.

@@ -25,13 +25,12 @@ func (f failingLog) StoreLogs(logs []*raft.Log) error {
 }
 
 func TestAFullDiskIsNamed(t *testing.T) {
-	s := open(t, DefaultConfig(t.TempDir()))
+	cfg, broken := DefaultConfig(t.TempDir()), make(chan struct{})
+	cfg.disk = func(log raft.LogStore) raft.LogStore { return failingLog{log, broken} }
+	s := open(t, cfg)
 	st := s.Open()
 	do(t, st, "SET", "lock", "owner")
-	broken := make(chan struct{})
 	close(broken)
-	// The library holds the watched log, so the store below it can be exchanged while nothing is written.
-	s.disk.log.LogStore = failingLog{s.disk.log.LogStore, broken}
 
 	first := do(t, st, "SET", "k", "v")
 	if !first.Close || !strings.HasPrefix(first.Reply.Str, "ERR UNKNOWN outcome") {

@@ -12,7 +12,7 @@ import (
 
 // TestHandOver lets many sessions contend for one lock, which then changes hands in one entry of the log.
 func TestHandOver(t *testing.T) {
-	s := open(t, DefaultConfig(t.TempDir()))
+	s := open(t, untimed(t))
 	const sessions, grants = 16, 40
 	var holders, overlaps sync.Map
 	var wait sync.WaitGroup

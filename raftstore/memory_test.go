@@ -14,7 +14,7 @@ const wireOOM = "OOM command not allowed when used memory > 'maxmemory'."
 // fullStore is a store that is over its limit, which allows for its first key and not for the second.
 func fullStore(t *testing.T) (*Store, Config) {
 	t.Helper()
-	cfg := DefaultConfig(t.TempDir())
+	cfg := untimed(t)
 	cfg.MaxMemory = 300
 	s := open(t, cfg)
 	st := s.Open()

@@ -67,6 +67,7 @@ func Open(cfg Config) (_ *Store, err error) {
 	if s.disk, err = openDisk(filepath.Join(cfg.Dir, "raft"), cfg.LogStore, logger); err != nil {
 		return nil, err
 	}
+	s.disk.log.LogStore = cfg.disk(s.disk.log.LogStore)
 	if err = s.startRaft(s.raftConfig(logger)); err != nil {
 		return nil, err
 	}

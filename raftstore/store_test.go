@@ -30,6 +30,14 @@ func open(t testing.TB, cfg Config) *Store {
 	return s
 }
 
+// untimed is the configuration of a store that proposes nothing on its own account, unless a key is due.
+func untimed(t testing.TB) Config {
+	t.Helper()
+	cfg := DefaultConfig(t.TempDir())
+	cfg.tick = time.Hour
+	return cfg
+}
+
 // request binds a command line, which the test has got right.
 func request(t testing.TB, line ...string) *commands.Request {
 	t.Helper()
@@ -79,7 +87,7 @@ func TestStoreKeepsLocksOverARestart(t *testing.T) {
 }
 
 func TestWhatChangesNothingIsNotLogged(t *testing.T) {
-	s := open(t, DefaultConfig(t.TempDir()))
+	s := open(t, untimed(t))
 	st := s.Open()
 	do(t, st, "SET", "lock", "owner", "NX", "PX", "60000")
 	before := s.Stats().AppliedIndex

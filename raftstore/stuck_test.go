@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,27 +11,37 @@ import (
 	"github.com/redfence/redfence/commands"
 )
 
-// stuckLog is a disk that hangs: a write goes on when a token comes.
+// stuckLog is a disk that hangs once it is stuck: a write goes on when a token comes.
 type stuckLog struct {
 	raft.LogStore
+	stuck   atomic.Bool
 	writing chan struct{} // told when a write hangs, if there is room
 	tokens  chan struct{}
 }
 
-func (l stuckLog) StoreLogs(logs []*raft.Log) error {
-	select {
-	case l.writing <- struct{}{}:
-	default:
+func (l *stuckLog) StoreLogs(logs []*raft.Log) error {
+	if l.stuck.Load() {
+		select {
+		case l.writing <- struct{}{}:
+		default:
+		}
+		<-l.tokens
 	}
-	<-l.tokens
 	return l.LogStore.StoreLogs(logs)
 }
 
-// stick makes the disk of a store hang.
-func stick(s *Store) stuckLog {
-	l := stuckLog{s.disk.log.LogStore, make(chan struct{}, 1), make(chan struct{})}
-	s.disk.log.LogStore = l
-	return l
+// openStuck opens a store and then makes its disk hang, until the end of the test at the latest.
+func openStuck(t *testing.T, cfg Config) (*Store, *stuckLog) {
+	t.Helper()
+	l := &stuckLog{writing: make(chan struct{}, 1), tokens: make(chan struct{})}
+	cfg.disk = func(log raft.LogStore) raft.LogStore {
+		l.LogStore = log
+		return l
+	}
+	s := open(t, cfg)
+	t.Cleanup(func() { close(l.tokens) })
+	l.stuck.Store(true)
+	return s, l
 }
 
 type answer struct {
@@ -52,8 +63,7 @@ func ask(t *testing.T, s *Store, key string) chan answer {
 func TestAHangingDiskLeavesNobodyWithoutAnswer(t *testing.T) {
 	cfg := DefaultConfig(t.TempDir())
 	cfg.MaxWait = 400 * time.Millisecond
-	s := open(t, cfg)
-	l := stick(s)
+	s, l := openStuck(t, cfg)
 	asked := []chan answer{ask(t, s, "first")}
 	<-l.writing
 	for range 10 {
@@ -72,14 +82,12 @@ func TestAHangingDiskLeavesNobodyWithoutAnswer(t *testing.T) {
 			t.Fatalf("request %d was never answered", i)
 		}
 	}
-	close(l.tokens)
 }
 
 func TestNobodyWaitsTwice(t *testing.T) {
 	cfg := DefaultConfig(t.TempDir())
 	cfg.MaxWait = 2 * time.Second
-	s := open(t, cfg)
-	l := stick(s)
+	s, l := openStuck(t, cfg)
 	ask(t, s, "first")
 	<-l.writing
 	ask(t, s, "second")
@@ -89,5 +97,4 @@ func TestNobodyWaitsTwice(t *testing.T) {
 	if a := <-third; a.after > cfg.MaxWait*15/10 {
 		t.Errorf("answered after %v, MaxWait is %v", a.after, cfg.MaxWait)
 	}
-	close(l.tokens)
 }
