@@ -29,6 +29,11 @@ func stringReads() []*Spec {
 			Name: "substr", Arity: 4, Flags: ReadOnly, Keys: oneKey, Raft: Read, Parse: parse(args.GetRange), Since: "1.0.0",
 			Summary: "Returns a part of a string.",
 		},
+		{
+			// Redis flags DIGEST and DELEX as fast; they go through the whole string, and scripts are charged for that.
+			Name: "digest", Arity: 2, Flags: ReadOnly, Keys: oneKey, Raft: Read, Since: "8.4.0",
+			Summary: "Returns the XXH3 hash of a string in hexadecimal.",
+		},
 	}
 }
 
@@ -52,6 +57,8 @@ func stringWrites() []*Spec {
 		parsed(parse(args.PSetEx), change("psetex", 4, DenyOOM|Conditional, "2.6.0", "Sets a string with a TTL in milliseconds.")),
 		change("getset", 3, DenyOOM|Fast|Conditional, "1.0.0", "Sets a string and returns the value before."),
 		change("getdel", 2, Fast|Conditional, "6.2.0", "Deletes a string and returns it."),
+		parsed(parse(args.Delex), change("delex", -2, Conditional, "8.4.0",
+			"Deletes a key, optionally only while it holds a string or one with a digest.")),
 		parsed(parse(args.GetEx), change("getex", -2, Fast|Conditional, "6.2.0", "Returns a string and changes its TTL.")),
 		multi(parsed(parse(args.PairsParser("mset", 1)), change("mset", -3, DenyOOM|Conditional, "1.0.1", "Sets strings."))),
 		multi(parsed(parse(args.PairsParser("msetnx", 1)), change("msetnx", -3, DenyOOM|Conditional, "1.0.1",

@@ -10,7 +10,7 @@ import (
 )
 
 // ownCommands have no counterpart in Redis 7.0: fencing is ours, the others came later.
-var ownCommands = []string{"fence", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid"}
+var ownCommands = []string{"fence", "delex", "digest", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid"}
 
 // otherArity are the commands that took more arguments in Redis 7.2.
 var otherArity = []string{"zrank", "zrevrank"}

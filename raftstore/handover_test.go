@@ -14,6 +14,10 @@ import (
 func TestHandOver(t *testing.T) {
 	s := open(t, untimed(t))
 	const sessions, grants = 16, 40
+	releases := []func(me string) []string{
+		func(string) []string { return []string{"DEL", "lock"} },
+		func(me string) []string { return []string{"DELEX", "lock", "IFEQ", me} },
+	}
 	var holders, overlaps sync.Map
 	var wait sync.WaitGroup
 	for i := range sessions {
@@ -26,7 +30,7 @@ func TestHandOver(t *testing.T) {
 					overlaps.Store(other, me)
 				}
 				holders.Delete("lock")
-				if do(t, st, "DEL", "lock").Reply.Int() != 1 {
+				if do(t, st, releases[i%2](me)...).Reply.Int() != 1 {
 					overlaps.Store(me, "lost it")
 				}
 			}

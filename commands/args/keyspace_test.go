@@ -46,6 +46,16 @@ func TestSet(t *testing.T) {
 		{"SET k v EX abc", args.SetOptions{}, resp.ErrNotInteger},
 		{"SET k v EX 0", args.SetOptions{}, resp.InvalidExpire("set")},
 		{"SET k v EX 9223372036854775807", args.SetOptions{}, resp.InvalidExpire("set")},
+		{"SET k v IFEQ w", args.SetOptions{When: args.IfEqual, Match: "w"}, nil},
+		{`SET k v ifeq "" PX 5`, args.SetOptions{When: args.IfEqual, Expiry: args.Expiry{Unit: args.Millis, Ms: 5}}, nil},
+		{"SET k v PX 5 IFNE NX", args.SetOptions{When: args.IfOther, Match: "NX", Expiry: args.Expiry{Unit: args.Millis, Ms: 5}}, nil},
+		{"SET k v IFDEQ 9555e8555c62dcfd GET", args.SetOptions{When: args.IfDigest, Match: "9555e8555c62dcfd", Get: true}, nil},
+		{"SET k v IFDNE short FENCE", args.SetOptions{When: args.IfOtherDigest, Match: "short", Fence: true}, nil},
+		{"SET k v IFEQ", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v IFEQ w NX", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v XX IFEQ w", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v IFEQ w IFNE w", args.SetOptions{}, resp.ErrSyntax},
+		{"SET k v IFDNE w IFDEQ w", args.SetOptions{}, resp.ErrSyntax},
 		{"SET k v NX\u017f", args.SetOptions{}, resp.ErrSyntax},
 	}
 	for _, tt := range tests {
@@ -55,6 +65,40 @@ func TestSet(t *testing.T) {
 				t.Errorf("%+v, %v; want %+v, %v", got, err, tt.want, tt.err)
 			}
 		})
+	}
+}
+
+func TestDelex(t *testing.T) {
+	tests := []struct {
+		line  string
+		want  args.Comparison
+		err   error
+		check error // once a string is found
+	}{
+		{"DELEX k", args.Comparison{}, nil, nil},
+		{"DELEX k IFEQ v", args.Comparison{When: args.IfEqual, Match: "v"}, nil, nil},
+		{"DELEX k ifne v", args.Comparison{When: args.IfOther, Match: "v"}, nil, nil},
+		{"DELEX k IFDEQ 9555e8555c62dcfd", args.Comparison{When: args.IfDigest, Match: "9555e8555c62dcfd"}, nil, nil},
+		{"DELEX k IFDNE zzzzzzzzzzzzzzzz", args.Comparison{When: args.IfOtherDigest, Match: "zzzzzzzzzzzzzzzz"}, nil, nil},
+		{"DELEX k IFDEQ 955", args.Comparison{When: args.IfDigest, Match: "955"}, nil, resp.ErrDigestLength},
+		{`DELEX k IFDNE ""`, args.Comparison{When: args.IfOtherDigest}, nil, resp.ErrDigestLength},
+		{"DELEX k IFEQ", args.Comparison{}, resp.WrongArity("delex"), nil},
+		{"DELEX k IFEQ v x", args.Comparison{}, resp.WrongArity("delex"), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got, err := args.Delex(line(tt.line))
+			if !errors.Is(err, tt.err) || (err == nil && got != tt.want) {
+				t.Errorf("%+v, %v; want %+v, %v", got, err, tt.want, tt.err)
+			}
+			if err := got.Check(); !errors.Is(err, tt.check) {
+				t.Errorf("check: %v, want %v", err, tt.check)
+			}
+		})
+	}
+	odd, err := args.Delex(line("DELEX k NX v"))
+	if err != nil || !errors.Is(odd.Check(), resp.ErrDelexCondition) {
+		t.Errorf("an unknown condition: %v, then %v", err, odd.Check())
 	}
 }
 
@@ -162,7 +206,8 @@ func TestLongDouble(t *testing.T) {
 func FuzzArgs(f *testing.F) {
 	for _, seed := range []string{
 		"NX\x00PX\x0030000", "EX\x0010\x00KEEPTTL", "0\x00MATCH\x00*\x00COUNT\x005", "3\x00WITHVALUES",
-		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "-9223372036854775808",
+		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "IFEQ\x00v\x00PX\x0010",
+		"IFDNE\x009555e8555c62dcfd\x00GET", "IFNE", "-9223372036854775808",
 	} {
 		f.Add(seed)
 	}

@@ -2,32 +2,24 @@ package args
 
 import "github.com/redfence/redfence/commands/resp"
 
-// Condition says when a SET takes place.
-type Condition uint8
-
-// The conditions of SET.
-const (
-	Always Condition = iota
-	IfAbsent
-	IfPresent
-)
-
 // SetOptions are the options of SET (https://redis.io/docs/latest/commands/set/).
 type SetOptions struct {
 	When    Condition
+	Match   string // what a condition compares with
 	Expiry  Expiry
 	KeepTTL bool // the TTL of the old value stays
 	Get     bool // answer the old value
 	Fence   bool // answer the fencing token of the grant: an integer, or nil when it was not granted
 }
 
-// Set parses SET key value [NX|XX] [GET] [EX|PX|EXAT|PXAT n | KEEPTTL] [FENCE].
+// Set parses SET key value [NX|XX|IFEQ value|IFNE value|IFDEQ digest|IFDNE digest] [GET] [EX|PX|EXAT|PXAT n | KEEPTTL]
+// [FENCE].
 func Set(line []string) (SetOptions, error) {
 	var o SetOptions
 	var ttl expiryOption
 	for r := From(line, 3); r.More(); {
 		word, _ := r.Word()
-		if !o.flag(word, ttl) && (o.KeepTTL || !ttl.take(r, word)) {
+		if !o.flag(word, ttl) && !o.compare(r, word) && (o.KeepTTL || !ttl.take(r, word)) {
 			return o, resp.ErrSyntax
 		}
 	}
@@ -42,9 +34,9 @@ func Set(line []string) (SetOptions, error) {
 // flag takes an option that is a single word and tells whether it was one that may stand here.
 func (o *SetOptions) flag(word string, ttl expiryOption) bool {
 	switch {
-	case Is(word, "NX") && o.When != IfPresent:
+	case Is(word, "NX") && o.When.mayBe(IfAbsent):
 		o.When = IfAbsent
-	case Is(word, "XX") && o.When != IfAbsent:
+	case Is(word, "XX") && o.When.mayBe(IfPresent):
 		o.When = IfPresent
 	case Is(word, "GET"):
 		o.Get = true

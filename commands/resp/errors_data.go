@@ -4,14 +4,17 @@ import "strconv"
 
 // The error texts of commands on keys and their values.
 const (
-	ErrExpireNX      Failure = "ERR NX and XX, GT or LT options at the same time are not compatible"
-	ErrExpireGTLT    Failure = "ERR GT and LT options at the same time are not compatible"
-	ErrCursor        Failure = "ERR invalid cursor"
-	ErrFirstDB       Failure = "ERR invalid first DB index"
-	ErrSecondDB      Failure = "ERR invalid second DB index"
-	ErrNanOrInfValue Failure = "ERR value is NaN or Infinity"
-	ErrScriptFlush   Failure = "ERR SCRIPT FLUSH only support SYNC|ASYNC option"
-	ErrNoLFU         Failure = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
+	ErrExpireNX       Failure = "ERR NX and XX, GT or LT options at the same time are not compatible"
+	ErrExpireGTLT     Failure = "ERR GT and LT options at the same time are not compatible"
+	ErrCursor         Failure = "ERR invalid cursor"
+	ErrFirstDB        Failure = "ERR invalid first DB index"
+	ErrSecondDB       Failure = "ERR invalid second DB index"
+	ErrNanOrInfValue  Failure = "ERR value is NaN or Infinity"
+	ErrDelexType      Failure = "ERR Key should be of string type if conditions are specified"
+	ErrDelexCondition Failure = "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE"
+	ErrDigestLength   Failure = "ERR must be exactly 16 hexadecimal characters"
+	ErrScriptFlush    Failure = "ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+	ErrNoLFU          Failure = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 )
 
 // UnsupportedOption is the error for an option that EXPIRE and its relatives do not know.

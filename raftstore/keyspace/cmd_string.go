@@ -21,6 +21,8 @@ func stringHandlers() map[string]handler {
 		"getset":      getset,
 		"getdel":      getdel,
 		"getex":       getex,
+		"delex":       delex,
+		"digest":      digest,
 		"mset":        mset,
 		"msetnx":      msetnx,
 		"append":      appendTo,
@@ -123,10 +125,14 @@ func set(t *Txn, r *commands.Request) resp.Value {
 	if opts.Get && old != nil && old.coll != nil {
 		return resp.ErrWrongType.Value()
 	}
-	if opts.When == args.IfAbsent && old != nil {
-		t.leases.refuse()
+	met, err := maySet(old, &opts)
+	if err != nil {
+		return resp.ReplyFor(err)
 	}
-	if (opts.When == args.IfAbsent && old != nil) || (opts.When == args.IfPresent && old == nil) {
+	if !met {
+		if opts.When == args.IfAbsent {
+			t.leases.refuse()
+		}
 		return refused(old, opts)
 	}
 	token := t.store(key, old, value, opts.Expiry, opts.KeepTTL)

@@ -48,11 +48,12 @@ var (
 	fuzzTimes  = []string{"-1", "0", "1", "5", "30", "100", "1000", "2500", "9223372036854775807"}
 	fuzzCount  = []string{"-3", "-1", "0", "1", "2", "5"}
 	fuzzScores = []string{"0", "1", "2.5", "-1", "inf", "-inf", "(1", "1796024563039"}
+	fuzzDigest = []string{"5", digestOf("v"), digestOf("1"), digestOf("")}
 	fuzzLex    = []string{"-", "+", "[f", "(g", "[owner"}
 )
 
 // templates say what the words of a command line may be: K a key, F a field or member, V a value, T a time, N a count,
-// D a database, S a score, L an end of a range of members; words after ? may be missing. New ones come last, so that
+// D a database, S a score, L an end of a range of members, G a digest; words after ? may be missing. New ones come last, so that
 // the seeds keep their meaning.
 var templates = []string{
 	"GET K", "SET K V", "SET K V ?NX ?PX T ?FENCE", "SET K V ?XX ?GET ?PXAT T", "SET K V ?KEEPTTL ?GET", "SET K V EX T ?NX",
@@ -78,7 +79,8 @@ var templates = []string{
 	"ZRANK K F ?WITHSCORE", "ZREVRANK K F", "ZREMRANGEBYRANK K N N", "ZREMRANGEBYSCORE K S S", "ZREMRANGEBYLEX K L L",
 	"ZPOPMIN K ?N", "ZPOPMAX K ?N", "ZMPOP 2 K K MIN ?COUNT N", "ZRANDMEMBER K ?N", "ZRANDMEMBER K N WITHSCORES",
 	"ZUNION 2 K K ?WEIGHTS S S", "ZINTER 2 K K ?AGGREGATE MIN", "ZDIFF 2 K K WITHSCORES", "ZUNIONSTORE K 2 K K", "ZINTERSTORE K 2 K K",
-	"ZDIFFSTORE K 2 K K", "ZINTERCARD 2 K K", "ZSCAN K 0",
+	"ZDIFFSTORE K 2 K K", "ZINTERCARD 2 K K", "ZSCAN K 0", "SET K V IFEQ V ?PX T", "SET K V IFNE V ?GET", "SET K V IFDEQ G",
+	"SET K V IFDNE G ?FENCE", "DELEX K ?IFEQ V", "DELEX K IFNE V", "DELEX K IFDEQ G", "DELEX K IFDNE G", "DIGEST K",
 }
 
 func (p *program) line() []string {
@@ -111,6 +113,8 @@ func (p *program) word(word string) string {
 		return p.oneOf(fuzzScores)
 	case "L":
 		return p.oneOf(fuzzLex)
+	case "G":
+		return p.oneOf(fuzzDigest)
 	case "D":
 		return strconv.Itoa(p.byte() % 3)
 	}

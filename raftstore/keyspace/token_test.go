@@ -33,6 +33,11 @@ func TestTokenOfAKey(t *testing.T) {
 		{"SET of the same value with a TTL", []string{"SET k v"}, "SET k v PX 100", "k", false},
 		{"SET over a hash", []string{"HSET k f v"}, "SET k v", "k", true},
 		{"SET NX of a held key", []string{"SET k v"}, "SET k w NX", "k", false},
+		{"SET IFEQ with another value", []string{"SET k v"}, "SET k w IFEQ v", "k", true},
+		{"SET IFEQ with the same value", []string{"SET k v"}, "SET k v IFEQ v PX 100", "k", false},
+		{"SET IFEQ that fails", []string{"SET k v"}, "SET k w IFEQ x", "k", false},
+		{"SET IFNE of a free key", nil, "SET k v IFNE w", "k", true},
+		{"DELEX that fails", []string{"SET k v"}, "DELEX k IFEQ x", "k", false},
 		{"SETEX of another value", []string{"SET k v"}, "SETEX k 10 w", "k", true},
 		{"SETEX of the same value", []string{"SET k v"}, "SETEX k 10 v", "k", false},
 		{"GETSET", []string{"SET k v"}, "GETSET k w", "k", true},
@@ -78,7 +83,7 @@ func TestTokenOfAKey(t *testing.T) {
 }
 
 func TestTokenIsNewAfterTheKeyWasGone(t *testing.T) {
-	for _, end := range [][]string{{"DEL k"}, {"GETDEL k"}, {"PEXPIRE k -1"}, {"FLUSHALL"}, {"RENAME k x"}, {"MOVE k 3"}} {
+	for _, end := range [][]string{{"DEL k"}, {"DELEX k IFEQ v"}, {"GETDEL k"}, {"PEXPIRE k -1"}, {"FLUSHALL"}, {"RENAME k x"}, {"MOVE k 3"}} {
 		t.Run(end[0], func(t *testing.T) {
 			ks := New()
 			first := run(t, ks, Stamp{Now: 5, Wall: 1000}, "SET k v NX FENCE")

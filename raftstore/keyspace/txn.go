@@ -99,12 +99,21 @@ func (t *Txn) Events() []Event { return t.events }
 // replaced since. It bounds what a loop in a script can make the keyspace copy.
 func (t *Txn) Written() int64 { return t.written }
 
-// Elements is the number of elements of the collections under keys: what a command that goes through them has to do.
+// bytesPerElement is how many bytes of a string are as much work as one element of a collection.
+const bytesPerElement = 1 << 10
+
+// Elements is the number of elements of the collections under keys, and the length of the strings in such a measure:
+// what a command that goes through them has to do.
 func (t *Txn) Elements(keys []string) int64 {
 	var n int64
 	for _, key := range keys {
-		if o, ok := t.ks.dbs[t.db].keys.get(key); ok && o.coll != nil {
+		o, ok := t.ks.dbs[t.db].keys.get(key)
+		switch {
+		case !ok:
+		case o.coll != nil:
 			n += int64(o.coll.len())
+		default:
+			n += int64(len(o.str) / bytesPerElement)
 		}
 	}
 	return n
