@@ -1,0 +1,94 @@
+// Package tally holds the arithmetic of quorum mode: what one node answered, when a majority agrees, what its answer
+// is, and what must be put back or carried over after that. It does no IO and reads no clock.
+package tally
+
+import (
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/fencing"
+)
+
+// Version names the write that made the present state of a key on one node: its number, which each write raises by
+// one, and the id of its request, which is unique among all proxies. The zero Version is that of a key of which the
+// node knows nothing. Two nodes with equal versions hold equal states.
+type Version struct {
+	Number  uint64
+	Request string
+}
+
+// Before tells whether v is lower than w: its number is, for ids have no order.
+func (v Version) Before(w Version) bool { return v.Number < w.Number }
+
+// Forever is the TTL of a key that has none, in the place of milliseconds (https://redis.io/docs/latest/commands/pttl/).
+const Forever int64 = -1
+
+// Write is what a request did to one key on one node.
+type Write struct {
+	Key           string
+	Before, After Version // of the key, before and after the request
+	Existed       bool    // the key was present before
+	Exists        bool    // it is present after
+	State         string  // names the content after, without TTL: equal contents have equal names; "" when absent
+	TTL           int64   // after the request, in ms; Forever when there is none; meaningless when absent
+
+	// Token is the fencing token of the instance that is present after, 0 when there is none. Fresh says that this
+	// request gave it: the key came into being, or SET overwrote it with another value.
+	Token fencing.Token
+	Fresh bool
+
+	Ended   bool          // the request ended or shortened a hold: the key, a field or a count of it went
+	OldHold fencing.Token // the token of the instance before, 0 when there was none
+	Renewal bool          // nothing but the TTL changed, and not to less
+
+	// The state before, for an undo on the same node: the serialised value (https://redis.io/docs/latest/commands/dump/),
+	// and when it ends, in ms of the node's own clock, or Forever.
+	Image    string
+	ImageEnd int64
+	OldToken fencing.Token // of the instance in Image
+}
+
+// Seen is a key that a request named, as a node knew it then.
+type Seen struct {
+	Key     string
+	Version Version
+	Exists  bool
+}
+
+// Reading is a TTL that a script read, in ms. It differs between nodes by what a message takes, so a script that
+// computes with it is run again with a reading that all nodes share.
+type Reading struct {
+	DB  int
+	Key string
+	TTL int64
+}
+
+// Reason is why a node did not answer, in words for the client's error, such as "connection refused". It is empty
+// when the node did answer.
+type Reason string
+
+// Answer is what one node answered to a request.
+type Answer struct {
+	Reason Reason // not empty: there is no answer, and only Ran means something
+	Ran    bool   // without an answer: the node may have executed the request, or may still do so
+
+	Reply  resp.Value
+	IsTTL  bool // Reply is what PTTL or TTL answered, in ms when TTLInMs
+	InMs   bool
+	Writes []Write // in the order of their first write; empty when nothing was written
+	Seen   []Seen  // keys named by the request, when that was asked for
+	TTLs   []Reading
+
+	Messages []commands.Message // what PUBLISH would have sent
+
+	// Quarantined says that the node may have forgotten something when it answered: its "absent" does not count.
+	Quarantined bool
+	Time        time.Duration // the node's clock when it executed, since the Unix epoch; 0 when unknown
+}
+
+// Answered tells whether there is an answer.
+func (a *Answer) Answered() bool { return a.Reason == "" }
+
+// Wrote tells whether the request changed something on the node.
+func (a *Answer) Wrote() bool { return len(a.Writes) > 0 }
