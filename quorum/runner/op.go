@@ -40,12 +40,10 @@ type Run struct {
 	Seen     bool             // report the keys named, also when nothing is written
 }
 
-// Undo puts back what the request ID wrote on this node, for each key whose version is still the one that the write
-// gave it. It answers an Undone for each, in order. Companions keep their marks and get a higher version.
-type Undo struct {
-	ID     string // of the undo, for the versions that it makes
-	Writes []tally.Write
-}
+// Undo puts back what a request wrote on this node, for each key whose version is still After, the one that the write
+// gave it: the value, its end, the version Before and the token of the instance before. Only the mark stays. It
+// answers an Undone for each, in order.
+type Undo struct{ Writes []tally.Write }
 
 // State is a key with all that makes a copy of it.
 type State struct {
@@ -57,6 +55,18 @@ type State struct {
 	Type    string   // as TYPE says: string, hash, list, set, zset
 	Content []string // the value; fields and values; elements; members; members and scores
 	TTL     int64    // ms left, or tally.Forever
+
+	// Since is the moment on the engine's clock from which TTL counts, in a Copy: the key ends on the node no later
+	// than TTL after it, whenever the copy arrives.
+	Since time.Duration
+}
+
+// Target is what differs between the nodes that get an operation, and is known only when it is written.
+type Target struct {
+	Canary   string        // that the database must have; empty: do not look
+	Deadline int64         // in ms of the node's clock; not executed after it; 0: none
+	Now      time.Duration // the engine's clock
+	Clock    int64         // the node's clock at Now, in ms, not more than it can be
 }
 
 // Copy gives a key the state of another node, if the conditions hold there. The node's mark only rises.

@@ -38,15 +38,14 @@ type Write struct {
 	Token fencing.Token
 	Fresh bool
 
-	Ended   bool          // the request ended or shortened a hold: the key, a field or a count of it went
-	OldHold fencing.Token // the token of the instance before, 0 when there was none
-	Renewal bool          // nothing but the TTL changed, and not to less
+	Ended   bool // the request ended or shortened a hold: the key, a field or a count of it went
+	Renewal bool // nothing but the TTL changed, and not to less
 
 	// The state before, for an undo on the same node: the serialised value (https://redis.io/docs/latest/commands/dump/),
 	// and when it ends, in ms of the node's own clock, or Forever.
 	Image    string
 	ImageEnd int64
-	OldToken fencing.Token // of the instance in Image
+	OldToken fencing.Token // of the instance before, 0 when there was none
 }
 
 // Seen is a key that a request named, as a node knew it then.
@@ -73,12 +72,12 @@ type Answer struct {
 	Reason Reason // not empty: there is no answer, and only Ran means something
 	Ran    bool   // without an answer: the node may have executed the request, or may still do so
 
-	Reply  resp.Value
-	IsTTL  bool // Reply is what PTTL or TTL answered, in ms when TTLInMs
-	InMs   bool
-	Writes []Write // in the order of their first write; empty when nothing was written
-	Seen   []Seen  // keys named by the request, when that was asked for
-	TTLs   []Reading
+	Reply   resp.Value
+	IsTTL   bool    // Reply is what PTTL or TTL answered
+	IsToken bool    // Reply is the token of the first of Writes, which may still change
+	Writes  []Write // in the order of their first write; empty when nothing was written
+	Seen    []Seen  // keys named by the request, when that was asked for
+	TTLs    []Reading
 
 	Messages []commands.Message // what PUBLISH would have sent
 
