@@ -12,7 +12,8 @@ type Node interface {
 	// Name is the node's address for people, without credentials.
 	Name() string
 	// Send puts an operation at the end of the ordered stream of its database. Operations of one database take place
-	// in the order of Send. Done is called exactly once, from any goroutine, also when the node is down.
+	// in the order of Send, except those that go ahead. Done is called exactly once, from any goroutine, also when the
+	// node is down, and perhaps before Send returns.
 	Send(s Sending)
 	// Standing is what the node's answers are worth now, and why.
 	Standing() (Standing, tally.Reason)
@@ -36,7 +37,7 @@ type Outcome struct {
 	Reason tally.Reason // not empty: no answer, for this reason
 	Ran    bool         // without an answer: the node may have executed it, or may still do so
 
-	Answer   *tally.Answer // Run
+	Answer   *tally.Answer // Run, Check
 	Undone   []runner.Undone
 	Copied   []runner.Copied
 	Accepted runner.Accepted

@@ -23,7 +23,7 @@ const (
 // Outliving is how long a companion outlives its key, so that versions and tokens go on growing.
 const Outliving = 24 * time.Hour
 
-// Op is an operation on one database of one node: Run, Read, Undo, Copy, Accept, Fetch, Scan or Admit.
+// Op is an operation on one database of one node: Run, Undo, Copy, Accept, Fetch, Scan, Admit or Check.
 type Op interface{ op() }
 
 // Run executes a request, or a block of requests as one (MULTI), and reports what was written. It answers a
@@ -111,6 +111,10 @@ type Admit struct {
 	Canary string
 }
 
+// Check compiles the text of a client's script without running it, for it may become part of a program only when it is
+// good on its own. It answers a tally.Answer: OK, or the compile error as SCRIPT LOAD gives it.
+type Check struct{ Text string }
+
 // Undone says what became of a key: put back, or left because somebody else wrote it since.
 type Undone struct {
 	Put     bool
@@ -148,3 +152,4 @@ func (*Accept) op() {}
 func (*Fetch) op()  {}
 func (*Scan) op()   {}
 func (*Admit) op()  {}
+func (*Check) op()  {}
