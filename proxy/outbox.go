@@ -4,7 +4,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
 )
@@ -32,6 +31,7 @@ const (
 	ownerNone   owner = iota
 	ownerReader       // the session's reader, while it handles what it read
 	ownerWriter       // the session's writer
+	ownerCaller       // who answered the last command that was unanswered, for one write that does not wait
 )
 
 // phase is the life of an outbox.
@@ -46,7 +46,7 @@ const (
 // outbox is what a session has to send, in order. Replies are entered by the reader, completed by any goroutine and
 // written by the reader or the writer, whichever is the owner at the time.
 type outbox struct {
-	conn  io.Writer
+	conn  wire
 	depth int    // unanswered commands at which admit waits
 	heap  int    // bytes of unanswered commands at which admit waits
 	limit int    // waiting bytes over which the connection is cut
@@ -69,7 +69,14 @@ type outbox struct {
 	last bool   // the reply that ends the connection is in buf
 }
 
-func newOutbox(conn io.Writer, l Limits, cut func()) *outbox {
+// wire is where an outbox writes to. tryWrite writes only what can be written without waiting, and returns how many bytes
+// that were.
+type wire interface {
+	io.Writer
+	tryWrite(p []byte) int
+}
+
+func newOutbox(conn wire, l Limits, cut func()) *outbox {
 	o := &outbox{conn: conn, depth: l.MaxPipeline, heap: l.MaxBulk, limit: l.MaxOutput, cut: cut, proto: resp.RESP2, gone: make(chan struct{})}
 	o.work.L, o.room.L = &o.mu, &o.mu
 	return o
@@ -133,17 +140,6 @@ func (o *outbox) relieve() {
 	}
 }
 
-// answered completes a slot. It is called from any goroutine, and does not block.
-func (o *outbox) answered(s *slot, r commands.Result) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if s.done || o.phase == phaseClosed {
-		return
-	}
-	s.reply, s.last, s.done = r.Reply, r.Close, true
-	o.settled(s, slotBytes+weight(r.Reply))
-}
-
 // drop completes a slot without a reply and ends the connection behind it.
 func (o *outbox) drop(s *slot) {
 	o.mu.Lock()
@@ -153,6 +149,7 @@ func (o *outbox) drop(s *slot) {
 	}
 	s.mute, s.last, s.done = true, true, true
 	o.settled(s, slotBytes)
+	o.wakeWriter()
 }
 
 // settled counts an awaited slot as known from now on. o.mu is held.
@@ -166,7 +163,6 @@ func (o *outbox) settled(s *slot, bytes int) {
 	}
 	o.room.Signal()
 	o.pile(s.bytes)
-	o.wakeWriter()
 }
 
 // Deliver implements hub.Receiver.
@@ -361,6 +357,11 @@ func (o *outbox) take() *slot {
 	if !o.ready() {
 		return nil
 	}
+	return o.remove()
+}
+
+// remove takes the first slot out of the queue. o.mu is held.
+func (o *outbox) remove() *slot {
 	s := o.queue.pop()
 	o.waiting -= s.bytes
 	o.room.Signal()

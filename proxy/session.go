@@ -77,7 +77,7 @@ func newSession(srv *Server, id int64, raw net.Conn) *session {
 		s.conn = tls.Server(raw, srv.cfg.TLS)
 	}
 	s.ip = hostOf(raw.RemoteAddr())
-	s.wire = &deadlineWriter{conn: s.conn, timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
+	s.wire = &deadlineWriter{conn: s.conn, instant: newInstantWriter(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
 	s.proto = resp.RESP2
 	s.allow(srv.cfg.Password == "")

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// narrowWire takes so many bytes at once without waiting, and any number when the writer waits.
+type narrowWire struct {
+	mu     sync.Mutex
+	atOnce int
+	out    bytes.Buffer
+	tried  int // bytes that tryWrite took
+}
+
+func (w *narrowWire) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}
+
+func (w *narrowWire) tryWrite(p []byte) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, _ := w.out.Write(p[:min(len(p), w.atOnce)])
+	w.tried += n
+	return n
+}
+
+func (w *narrowWire) written() (text string, tried int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.String(), w.tried
+}
+
+// TestWhoAnswersWritesWhatTheWireTakes holds that an answer is written by its caller as far as that needs no waiting, and
+// that the writer does the rest in order.
+func TestWhoAnswersWritesWhatTheWireTakes(t *testing.T) {
+	large := strings.Repeat("x", 2*smallWrite)
+	for _, c := range []struct {
+		name   string
+		atOnce int
+		owed   int // replies; the last is answered first
+		reply  string
+		tried  int
+	}{
+		{"all of it", 1 << 20, 1, "reply", len("$5\r\nreply\r\n")},
+		{"a part", 3, 1, "reply", 3},
+		{"nothing", 0, 1, "reply", 0},
+		{"several at once", 1 << 20, 3, "reply", 3 * len("$5\r\nreply\r\n")},
+		{"a large one is the writer's", 1 << 20, 1, large, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &narrowWire{atOnce: c.atOnce}
+			o := newOutbox(w, Limits{}.withDefaults(), func() {})
+			var writer sync.WaitGroup
+			writer.Go(o.run)
+			slots := make([]*slot, c.owed)
+			want := ""
+			for i := range slots {
+				slots[i] = &slot{box: o, proto: resp.RESP2}
+				o.add(slots[i])
+				want += string(resp.Append(nil, resp.Str(c.reply), resp.RESP2))
+			}
+			for i := range slots {
+				o.answered(slots[len(slots)-1-i], Result{Reply: resp.Str(c.reply)})
+			}
+			o.end()
+			writer.Wait()
+			text, tried := w.written()
+			require.Equal(t, want, text)
+			require.Equal(t, c.tried, tried)
+		})
+	}
+}
+
+// TestAnInstantWriteNeverWaits fills a socket that nobody reads.
+func TestAnInstantWriteNeverWaits(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	ours, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	theirs, err := l.Accept()
+	require.NoError(t, err)
+	defer theirs.Close()
+
+	w := newInstantWriter(ours)
+	if w == nil {
+		t.Skip("this system cannot")
+	}
+	chunk, sent := make([]byte, 1<<20), 0
+	for n := w.try(chunk); n > 0; n = w.try(chunk) {
+		sent += n
+	}
+	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(patience)))
+	got, err := io.CopyN(io.Discard, theirs, int64(sent))
+	require.NoError(t, err)
+	require.Equal(t, int64(sent), got)
+	require.NoError(t, ours.Close())
+	require.Zero(t, w.try(chunk), "a closed socket")
+
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	require.Nil(t, newInstantWriter(a), "no socket")
+}
