@@ -63,6 +63,7 @@ type rule struct {
 	approx                      int64
 	sorted, pairs, class, shape bool
 	repeat                      bool
+	inside                      bool // the reply stands in that of EXEC
 	regex, want                 *regexp.Regexp
 	head                        int
 	mask                        []string

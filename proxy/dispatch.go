@@ -62,6 +62,8 @@ func (s *session) gate(spec *commands.Spec, words int) error {
 	switch {
 	case !spec.Accepts(words):
 		return resp.WrongArity(spec.Name)
+	case spec.Name == "debug": // Redis refuses it here as well, before AUTH and MULTI, unless it was configured
+		return resp.ErrNoDebug
 	case s.tx != nil && spec.Flags.Has(commands.NoMulti):
 		return resp.ErrNotInMulti
 	case !s.allowed && !spec.Flags.Has(commands.NoAuth):

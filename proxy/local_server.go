@@ -87,7 +87,11 @@ func (s *Server) maxMemory() string {
 }
 
 // scriptDebug answers SCRIPT DEBUG (https://redis.io/docs/latest/commands/script-debug/): there is only no debugger.
-func scriptDebug(_ *session, r *commands.Request) resp.Value {
+// In a transaction Redis refuses it in every mode.
+func scriptDebug(s *session, r *commands.Request) resp.Value {
+	if s.multi.Load() != 0 {
+		return resp.ErrDebugPipeline.Value()
+	}
 	switch strings.ToLower(r.Args[2]) {
 	case "no":
 		return resp.OK()

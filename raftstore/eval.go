@@ -120,6 +120,8 @@ func (c *caller) run(line []string) resp.Value {
 	switch {
 	case err != nil:
 		return resp.ErrScriptUnknown.Value()
+	case !spec.Accepts(len(line)):
+		return resp.ErrScriptArity.Value()
 	case spec.Flags.Has(commands.NoScript):
 		return resp.ErrScriptForbidden.Value()
 	case c.readOnly && spec.Flags.Has(commands.Write):
@@ -127,7 +129,7 @@ func (c *caller) run(line []string) resp.Value {
 	}
 	r, err := spec.Bind(line, c.db)
 	if err != nil {
-		return c.refusal(spec, len(line), err)
+		return resp.ReplyFor(err)
 	}
 	if spec.Raft == commands.Local {
 		return c.local(r)
@@ -141,13 +143,6 @@ func (c *caller) run(line []string) resp.Value {
 	v := c.t.Exec(r)
 	c.ration.after()
 	return v
-}
-
-func (c *caller) refusal(spec *commands.Spec, n int, err error) resp.Value {
-	if !spec.Accepts(n) {
-		return resp.ErrScriptArity.Value()
-	}
-	return resp.ReplyFor(err)
 }
 
 // local answers the few commands of the session layer that make sense inside a script.

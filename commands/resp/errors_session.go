@@ -20,6 +20,7 @@ const (
 	ErrNegativeTimeout Failure = "ERR timeout is negative"
 	ErrNotBusy         Failure = "NOTBUSY No scripts in execution right now."
 	ErrDebugMode       Failure = "ERR Use SCRIPT DEBUG YES/SYNC/NO"
+	ErrDebugPipeline   Failure = "ERR SCRIPT DEBUG must be called outside a pipeline"
 	ErrNoDebugger      Failure = "ERR redfence: SCRIPT DEBUG is not served: a script is one step of the replicated log"
 	ErrNoKeys          Failure = "ERR The command has no key arguments"
 	ErrBadCommand      Failure = "ERR Invalid command specified"
