@@ -85,10 +85,16 @@ func (s *Store) complete() {
 }
 
 // limit sees to it that the calls of an entry are answered in time. When Raft does not decide by then the outcome is
-// unknown, and the clients are told so; the entry keeps its place until Raft decides. The time that the first call
+// unknown, and the clients are told so; the entry keeps its place until Raft decides. The time that the oldest call
 // has waited counts, so that nobody waits for MaxWait twice.
 func (s *Store) limit(b *batch) {
-	left := s.cfg.MaxWait - time.Since(b.waiting[0].since)
+	oldest := b.waiting[0].since
+	for _, w := range b.waiting[1:] {
+		if w.since.Before(oldest) {
+			oldest = w.since
+		}
+	}
+	left := s.cfg.MaxWait - time.Since(oldest)
 	b.late = time.AfterFunc(max(left, s.cfg.MaxWait/4), func() {
 		b.fail(commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
 	})

@@ -33,10 +33,13 @@ func (w waiting) finish(r commands.Result) {
 	w.call.Done(r)
 }
 
-// queue holds the calls that wait for the log in the order in which they came.
+// queue holds the calls that wait for the log, in a lane for each stream. The lanes take turns, so that what one
+// client waits for does not depend on how much others send; within a lane the order is that in which calls came.
 type queue struct {
 	mu    sync.Mutex
-	calls []waiting
+	lanes ring
+	own   lane // of calls without a stream
+	count int
 	bytes int
 	limit int
 	shut  bool
@@ -47,57 +50,116 @@ func newQueue(limit int) *queue {
 	return &queue{limit: limit, ready: make(chan struct{}, 1)}
 }
 
-// push adds a call. It refuses one that no entry can hold, and any while too much is waiting.
+// push adds a call. It refuses one that no entry can hold, one of a stream that is closed, and any while too much is
+// waiting.
 func (q *queue) push(w waiting) error {
 	w.size = entry.Size(w.call)
 	if w.size > maxCallBytes {
 		return resp.ErrCallTooLarge
 	}
-	q.mu.Lock()
-	if q.shut {
-		q.mu.Unlock()
-		return resp.ErrShuttingDown
+	l := &q.own
+	if w.stream != nil {
+		l = &w.stream.lane
 	}
-	if len(q.calls) >= q.limit || q.bytes+w.size > maxQueueBytes {
-		q.mu.Unlock()
+	if err := q.add(l, w); err != nil {
+		return err
+	}
+	q.wake()
+	return nil
+}
+
+func (q *queue) add(l *lane, w waiting) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.shut:
+		return resp.ErrShuttingDown
+	case l.closed:
+		return resp.ErrAbandoned
+	case !q.admits(l, w.size):
 		return resp.ErrTryAgainBusy
 	}
-	q.calls = append(q.calls, w)
+	l.put(w)
+	q.lanes.push(l)
+	q.count++
 	q.bytes += w.size
-	q.mu.Unlock()
+	return nil
+}
+
+// admits tells whether a lane may have one more call. It may have as many as there is room left for, so there is room
+// for others whatever some do (dynamic thresholds, as in the shared buffer of a switch), and a few in any case.
+func (q *queue) admits(l *lane, size int) bool {
+	return l.len() < max(reservedCalls, q.limit-q.count) &&
+		l.bytes+size <= max(reservedBytes, maxQueueBytes-q.bytes)
+}
+
+func (q *queue) wake() {
 	select {
 	case q.ready <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
-// pop takes up to n calls that fit one entry.
+// pop takes up to n calls that fit one entry: all of them in the order of the lanes, or when they are more, one of
+// each lane in turn.
 func (q *queue) pop(n int) []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	size, take := 0, 0
-	for take < len(q.calls) && take < n {
-		size += q.calls[take].size
-		if take > 0 && size > maxEntryBytes {
-			size -= q.calls[take].size
-			break
-		}
-		take++
+	if q.count <= n && q.bytes <= maxEntryBytes {
+		return q.takeAll()
 	}
-	return q.cut(take, size)
+	taken, size := make([]waiting, 0, min(n, q.count)), 0
+	for len(taken) < n && q.count > 0 {
+		l := q.lanes.first
+		goes := l.len() > 0 && l.itsTurn()
+		if goes && len(taken) > 0 && size+l.first().size > maxEntryBytes {
+			break // it is the first of the next entry
+		}
+		q.lanes.pop()
+		if goes {
+			w := l.take()
+			size += w.size
+			q.gone(1, w.size)
+			taken = append(taken, w)
+		}
+		if l.len() > 0 {
+			q.lanes.push(l)
+		}
+	}
+	if q.count > 0 {
+		q.wake()
+	}
+	return taken
 }
 
-// popOld takes the calls at the front that have waited since before t.
+// popOld takes the calls at the front of the lanes that have waited since before t.
 func (q *queue) popOld(t time.Time) []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	size, take := 0, 0
-	for take < len(q.calls) && q.calls[take].since.Before(t) {
-		size += q.calls[take].size
-		take++
+	var old []waiting
+	for l := q.lanes.first; l != nil; l = l.behind {
+		for l.len() > 0 && l.first().since.Before(t) {
+			w := l.take()
+			q.gone(1, w.size)
+			old = append(old, w)
+		}
 	}
-	return q.cut(take, size)
+	if q.count > 0 {
+		q.wake()
+	}
+	return old
+}
+
+// abandon refuses all further calls of a lane and returns those that wait.
+func (q *queue) abandon(l *lane) []waiting {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l.closed = true
+	if l.len() == 0 {
+		return nil
+	}
+	q.gone(l.len(), l.bytes)
+	return l.takeAll(nil)
 }
 
 // close refuses all further calls and returns those that wait.
@@ -105,19 +167,21 @@ func (q *queue) close() []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.shut = true
-	return q.cut(len(q.calls), q.bytes)
+	return q.takeAll()
 }
 
-// cut removes the first n calls. What is left moves to a new array, so that the old one can be freed.
-func (q *queue) cut(n, size int) []waiting {
-	taken := q.calls[:n:n]
-	q.calls = append([]waiting(nil), q.calls[n:]...)
-	q.bytes -= size
-	if len(q.calls) > 0 {
-		select {
-		case q.ready <- struct{}{}:
-		default:
-		}
+// takeAll empties the lanes in their order.
+func (q *queue) takeAll() []waiting {
+	taken := make([]waiting, 0, q.count)
+	for q.lanes.first != nil {
+		taken = q.lanes.pop().takeAll(taken)
 	}
+	q.count, q.bytes = 0, 0
 	return taken
+}
+
+// gone counts calls that no longer wait.
+func (q *queue) gone(calls, bytes int) {
+	q.count -= calls
+	q.bytes -= bytes
 }

@@ -13,13 +13,17 @@ type Stream struct {
 	store   *Store
 	pending atomic.Int64 // calls that wait for the log, or are held back
 	held    *attempt     // the last call, if it was held back
+	lane    lane         // its place in the queue
 }
 
 // Open starts the stream of a session.
 func (s *Store) Open() *Stream { return &Stream{store: s} }
 
-// Close ends the stream. Calls that wait for the log still run: their client is gone, but it may have meant them.
-func (*Stream) Close() {}
+// Close ends the stream, whose client is gone. Calls that still wait for the log are dropped, so that clients which
+// come, ask for much and leave do no work that nobody waits for; what is in an entry takes effect.
+func (st *Stream) Close() {
+	refuse(st.store.queue.abandon(&st.lane), resp.ErrAbandoned)
+}
 
 // Submit runs a call, or puts it into the queue for the log. A call that may change nothing is first tried without
 // the log; but one behind an unanswered call of the same session goes through the log as well, so that it sees what

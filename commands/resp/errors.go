@@ -55,6 +55,7 @@ const (
 	ErrNoLeader        Failure = "CLUSTERDOWN no leader: this node cannot commit right now; nothing was executed"
 	ErrTryAgainLate    Failure = "TRYAGAIN the request waited too long to be sent to the log; nothing was executed"
 	ErrTryAgainBusy    Failure = "TRYAGAIN too many requests are waiting; nothing was executed"
+	ErrAbandoned       Failure = "TRYAGAIN the client hung up before its request was sent to the log; nothing was executed"
 	ErrShuttingDown    Failure = "CLUSTERDOWN this node is shutting down; nothing was executed"
 	ErrUnknownOutcome  Failure = "ERR UNKNOWN outcome: the request was sent to the log and its answer was lost; it may have been executed"
 	ErrCallTooLarge    Failure = "ERR redfence: the request is larger than a log entry can be (48 MiB); nothing was executed; send less at once"
