@@ -24,6 +24,7 @@ type Watch struct {
 	Key     string
 	Since   uint64 // the number of the last change of the whole state before the WATCH
 	Present bool   // the key was present then
+	Version string // quorum mode, in the place of Since: the version of the key
 }
 
 // WatchReply is the answer of a backend to WATCH, which clients never see: the number of the last change, then one
@@ -37,6 +38,17 @@ func WatchReply(since uint64, present []bool) resp.Value {
 	return resp.Arr(elems...)
 }
 
+// VersionsReply is the answer of quorum mode to WATCH, which clients never see: 0, then for each key an array of the
+// boolean that tells whether it is present, and its version.
+func VersionsReply(present []bool, versions []string) resp.Value {
+	elems := make([]resp.Value, 0, 1+len(present))
+	elems = append(elems, resp.Int(0))
+	for i, p := range present {
+		elems = append(elems, resp.Arr(resp.Bool(p), resp.Str(versions[i])))
+	}
+	return resp.Arr(elems...)
+}
+
 // WatchesOf reads a backend's answer to a WATCH request. It returns nil when that is an error.
 func WatchesOf(r *Request, reply resp.Value) []Watch {
 	keys := r.Keys()
@@ -45,7 +57,13 @@ func WatchesOf(r *Request, reply resp.Value) []Watch {
 	}
 	watches := make([]Watch, len(keys))
 	for i, key := range keys {
-		watches[i] = Watch{DB: r.DB, Key: key, Since: uint64(reply.Elems[0].Int()), Present: reply.Elems[i+1].Int() != 0}
+		w := Watch{DB: r.DB, Key: key, Since: uint64(reply.Elems[0].Int())}
+		present := reply.Elems[i+1]
+		if present.Kind == resp.Array && len(present.Elems) == 2 {
+			w.Version, present = present.Elems[1].Str, present.Elems[0]
+		}
+		w.Present = present.Int() != 0
+		watches[i] = w
 	}
 	return watches
 }

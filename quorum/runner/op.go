@@ -33,11 +33,13 @@ type Run struct {
 	Requests []*commands.Request
 	Block    bool
 	Watched  []commands.Watch // nothing runs when one of them has changed
-	Text     string           // of the script, when the request is EVALSHA or FCALL-like: the proxy's cache knows it
+	Text     *Text            // of the script, when the one request is EVAL or one of its kin; see NewText
 	Wall     int64            // the proxy's wall clock in µs: what TIME answers, and the floor of tokens
 	NoTokens bool             // the proxy's clock cannot be trusted: what would give a token fails with CannotIssue
 	TTLs     []tally.Reading  // what PTTL and TTL answer, when the node's own value is within 200 ms of it
 	Seen     bool             // report the keys named, also when nothing is written
+
+	built built // what goes to every node alike, made by the first who asks
 }
 
 // Undo puts back what a request wrote on this node, for each key whose version is still After, the one that the write

@@ -41,8 +41,8 @@ type Write struct {
 	Ended   bool // the request ended or shortened a hold: the key, a field or a count of it went
 	Renewal bool // nothing but the TTL changed, and not to less
 
-	// The state before, for an undo on the same node: the serialised value (https://redis.io/docs/latest/commands/dump/),
-	// and when it ends, in ms of the node's own clock, or Forever.
+	// The state before, for an undo on the same node: the value as package runner packs it, and when it ends, in ms of
+	// the node's own clock, or Forever. The lean forms leave out the value of what they end, which is never undone.
 	Image    string
 	ImageEnd int64
 	OldToken fencing.Token // of the instance before, 0 when there was none
@@ -80,6 +80,7 @@ type Answer struct {
 	TTLs    []Reading
 
 	Messages []commands.Message // what PUBLISH would have sent
+	Ready    []string           // lists and sorted sets that grew: blocked commands look at them again
 
 	// Quarantined says that the node may have forgotten something when it answered: its "absent" does not count.
 	Quarantined bool
