@@ -22,12 +22,6 @@ func sha(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Target is what differs between nodes when an operation is sent to them.
-type Target struct {
-	Canary     string // what the canary key of the database must hold; "" asks for no check
-	DeadlineMs int64  // in the node's clock: the node must not execute the operation later
-}
-
 // Result is what a node answered to an operation.
 type Result struct {
 	Reason tally.Reason // not empty: no answer, for this reason
@@ -38,7 +32,7 @@ type Result struct {
 	Time   time.Duration
 
 	// One of these, by the kind of operation.
-	Answer   *tally.Answer
+	Answer   *tally.Answer // Run, Check
 	Undone   []Undone
 	Copied   []Copied
 	Accepted Accepted
