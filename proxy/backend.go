@@ -20,6 +20,14 @@ type Backend interface {
 	Info() []InfoSection
 	// Now is the wall clock in microseconds since the Unix epoch, the only source for TIME.
 	Now() int64
+	// Listen makes the sink hear of a topic from now on. It does not block. When what happens elsewhere is certain to
+	// be heard, ready is called with nil; when that cannot be had within a few seconds, with an error for the client.
+	// It is called once, from any goroutine, also before Listen returns.
+	//
+	// The front end calls Listen and Unlisten in turn for each topic, one call at a time, and never both at once.
+	Listen(t Topic, ready func(error))
+	// Unlisten ends it, also when ready was called with an error or not at all yet; then it need not be called.
+	Unlisten(t Topic)
 }
 
 // Stream carries the requests of one session. Effects take place in the order of Submit, and a read submitted
@@ -43,6 +51,8 @@ type (
 	InfoSection = commands.InfoSection
 	// Message is a publication.
 	Message = commands.Message
+	// Topic is something that a backend listens to while sessions want it to.
+	Topic = commands.Topic
 )
 
 // Sink takes the events that come out of a backend, in the order in which they happened. Its methods never block.

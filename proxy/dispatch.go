@@ -84,6 +84,8 @@ func (s *session) run(req *commands.Request) {
 		s.submit(req)
 	case h.later != nil:
 		s.later(req, h.later(s, req))
+	case h.listen != nil:
+		s.listenFor(req, h.listen)
 	default:
 		s.count(req.Spec, h.now(s, req))
 	}

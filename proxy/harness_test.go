@@ -28,12 +28,28 @@ type fakeBackend struct {
 	submit func(c *Call) // default: echo
 	closed func()
 	info   []InfoSection
+	listen func(t Topic, ready func(error)) // default: at once
+	end    func(t Topic)                    // of listening
 }
 
 func (f *fakeBackend) Open() Stream                { return fakeStream{f} }
 func (f *fakeBackend) Ready(context.Context) error { return nil }
 func (f *fakeBackend) Info() []InfoSection         { return f.info }
 func (f *fakeBackend) Now() int64                  { return 1_700_000_000_123_456 }
+
+func (f *fakeBackend) Listen(t Topic, ready func(error)) {
+	if f.listen != nil {
+		f.listen(t, ready)
+		return
+	}
+	ready(nil)
+}
+
+func (f *fakeBackend) Unlisten(t Topic) {
+	if f.end != nil {
+		f.end(t)
+	}
+}
 
 type fakeStream struct{ *fakeBackend }
 

@@ -17,6 +17,8 @@ type handler struct {
 	// until all earlier commands of the session are answered. The rest may run on the writer, so it must not touch
 	// what belongs to the reader.
 	later func(*session, *commands.Request) func() []resp.Value
+	// listen is like later, and the effect and the reply also wait until the backend listens to topics.
+	listen func(*session, *commands.Request) ([]Topic, func() []resp.Value)
 	// own enters the reply itself.
 	own func(*session, *commands.Request)
 }
@@ -46,7 +48,7 @@ func localHandlers() map[string]handler {
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
 		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
 		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
-		"client|tracking": now(clientTracking), "client|trackinginfo": now(clientTrackingInfo),
+		"client|tracking": {listen: clientTracking}, "client|trackinginfo": now(clientTrackingInfo),
 		"client|kill": now(clientKill), "client|pause": now(clientPause),
 		"client|unpause": now(clientUnpause), "client|unblock": now(clientUnblock),
 

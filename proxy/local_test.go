@@ -18,7 +18,7 @@ func TestEveryLocalCommandHasAHandlerAndNoOther(t *testing.T) {
 	handlers := newHandlers()
 	for _, spec := range commands.All() {
 		h := handlers[spec.ID]
-		answers := h.now != nil || h.later != nil || h.own != nil
+		answers := h.now != nil || h.later != nil || h.listen != nil || h.own != nil
 		container := spec.Sub != nil && spec.Arity == -2
 		// WATCH keeps the backend's answer, blocking commands ask more than once.
 		through := spec.Name == "watch" || spec.Flags.Has(commands.Blocking)

@@ -83,6 +83,7 @@ type Server struct {
 	began    time.Time
 	stats    stats
 	resends  *resends
+	ears     *ears
 	pause    pause
 
 	mu        sync.Mutex
@@ -118,7 +119,7 @@ func New(cfg Config) *Server {
 		cfg.RunID = newRunID()
 	}
 	return &Server{
-		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(), resends: newResends(),
+		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 	}
 }

@@ -56,6 +56,7 @@ type session struct {
 	topics   subscriptions
 
 	tracked tracked
+	heard   heard
 
 	tx         *transaction // nil outside MULTI
 	watches    []watching

@@ -34,17 +34,21 @@ func (t *subscriptions) add(k hub.Kind, name string) {
 }
 
 // subscribe answers SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE: one frame for each name. The acknowledgements go out when
-// the hub knows the session, and before the first message.
+// the backend listens and the hub knows the session, and before the first message.
 func subscribe(k hub.Kind, word string) handler {
-	return handler{later: func(s *session, r *commands.Request) func() []resp.Value {
+	return handler{listen: func(s *session, r *commands.Request) ([]Topic, func() []resp.Value) {
 		names := r.Args[1:]
 		frames := make([]resp.Value, len(names))
+		var fresh []Topic
 		for i, name := range names {
+			if _, known := s.topics[k][name]; !known {
+				fresh = append(fresh, Topic{Kind: k, Name: name})
+			}
 			s.topics.add(k, name)
 			frames[i] = acknowledgement(word, resp.Str(name), s.topics.count(k))
 		}
 		s.showTopics()
-		return func() []resp.Value {
+		return fresh, func() []resp.Value {
 			for _, name := range names {
 				s.srv.cfg.Hub.Add(s.out, k, name)
 			}
@@ -62,7 +66,11 @@ func unsubscribe(k hub.Kind, word string) handler {
 			names = slices.Sorted(maps.Keys(s.topics[k]))
 		}
 		frames := make([]resp.Value, 0, len(names)+1)
+		var ended []string
 		for _, name := range names {
+			if _, known := s.topics[k][name]; known {
+				ended = append(ended, name)
+			}
 			delete(s.topics[k], name)
 			frames = append(frames, acknowledgement(word, resp.Str(name), s.topics.count(k)))
 		}
@@ -71,7 +79,7 @@ func unsubscribe(k hub.Kind, word string) handler {
 		}
 		s.showTopics()
 		return func() []resp.Value {
-			s.drop(k, names)
+			s.drop(k, ended)
 			return frames
 		}
 	}}
@@ -81,11 +89,12 @@ func acknowledgement(word string, name resp.Value, count int) resp.Value {
 	return resp.PushOf(resp.Str(word), name, resp.Int(int64(count)))
 }
 
-// drop ends subscriptions at the hub.
+// drop ends subscriptions at the hub and gives up what was heard for them.
 func (s *session) drop(k hub.Kind, names []string) {
 	for _, name := range names {
 		s.srv.cfg.Hub.Remove(s.out, k, name)
 		s.out.forget(k, name)
+		s.heard.give(s.srv.ears, Topic{Kind: k, Name: name})
 	}
 }
 
@@ -101,10 +110,13 @@ func (s *session) forgetTopics() (end func()) {
 	}
 }
 
-// leaveAll takes the session off the hub when it is over.
+// leaveAll takes the session off the hub when it is over: off all that it ever asked for and has not given up, since
+// what its last commands were to do may not have been done.
 func (s *session) leaveAll() {
-	if s.topics.any() {
-		s.forgetTopics()()
+	for _, t := range s.heard.giveAll(s.srv.ears) {
+		if t.Kind != commands.TopicChanges {
+			s.srv.cfg.Hub.Remove(s.out, t.Kind, t.Name)
+		}
 	}
 }
 

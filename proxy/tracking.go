@@ -58,22 +58,29 @@ func overlapping(a string) func(b string) bool {
 	return func(b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 }
 
-// clientTracking answers CLIENT TRACKING.
-func clientTracking(s *session, r *commands.Request) resp.Value {
+// clientTracking answers CLIENT TRACKING. OK is answered when no change of a key goes unheard.
+func clientTracking(s *session, r *commands.Request) ([]Topic, func() []resp.Value) {
 	o := r.Opts.(args.Tracking)
 	if o.Redirected && s.srv.byID(o.Redirect) == nil {
-		return resp.ErrRedirectUnknown.Value()
+		return nil, fixedReply(resp.ErrRedirectUnknown.Value())
 	}
 	if !o.On {
 		s.stopTracking()
-		return resp.OK()
+		return nil, fixedReply(resp.OK())
 	}
 	if err := s.tracked.refusal(o); err != nil {
-		return resp.ReplyFor(err)
+		return nil, fixedReply(resp.ReplyFor(err))
+	}
+	var fresh []Topic
+	if !s.tracked.On {
+		fresh = []Topic{allChanges}
 	}
 	s.track(o)
-	return resp.OK()
+	return fresh, fixedReply(resp.OK())
 }
+
+// allChanges is what the backend listens to while sessions track keys.
+var allChanges = Topic{Kind: commands.TopicChanges}
 
 func (s *session) track(o args.Tracking) {
 	if o.Broadcast && len(o.Prefixes) == 0 && !slices.Contains(s.tracked.Prefixes, "") {
@@ -89,6 +96,7 @@ func (s *session) track(o args.Tracking) {
 func (s *session) stopTracking() {
 	if s.tracked.On {
 		s.srv.cfg.Tracking.Stop(s.id)
+		s.heard.give(s.srv.ears, allChanges)
 	}
 	s.tracked = tracked{}
 	s.show()

@@ -210,7 +210,10 @@ func (s *session) runLocal(queue []queued, replies []resp.Value) []func() []resp
 // local runs a command of the front end, and returns what makes its replies.
 func (s *session) local(r *commands.Request) func() []resp.Value {
 	h := s.srv.handlers[r.Spec.ID]
-	if h.later != nil {
+	switch {
+	case h.listen != nil:
+		return s.listenNow(r, h.listen)
+	case h.later != nil:
 		s.srv.tally(r.Spec, resp.OK(), s.readAt)
 		return h.later(s, r)
 	}

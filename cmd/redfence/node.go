@@ -121,6 +121,12 @@ type raftBackend struct{ *raftstore.Store }
 // Open is part of proxy.Backend.
 func (b raftBackend) Open() proxy.Stream { return b.Store.Open() }
 
+// Listen is part of proxy.Backend. All that happens comes out of this node's own log, so nothing is to be done.
+func (raftBackend) Listen(_ proxy.Topic, ready func(error)) { ready(nil) }
+
+// Unlisten is part of proxy.Backend.
+func (raftBackend) Unlisten(proxy.Topic) {}
+
 func storeStats(s raftstore.Stats) ops.StoreStats {
 	return ops.StoreStats{
 		Leader:       s.State == "leader",

@@ -10,14 +10,15 @@ import (
 )
 
 // Kind tells the three kinds of subscription apart; each has a namespace of its own.
-type Kind uint8
+type Kind = commands.TopicKind
 
 // The kinds of subscription.
 const (
-	Channel Kind = iota // SUBSCRIBE
-	Pattern             // PSUBSCRIBE
-	Shard               // SSUBSCRIBE
-	kinds
+	Channel = commands.TopicChannel
+	Pattern = commands.TopicPattern
+	Shard   = commands.TopicShard
+
+	kinds = 3
 )
 
 // Receiver is a session as the hub sees it. It is called with the hub locked for reading, so it must neither wait nor
