@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,6 +173,12 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestQuorumModeWithoutNodesIsOneMistake(t *testing.T) {
+	_, err := parse(t, "", "--mode", "quorum")
+	require.Error(t, err)
+	assert.Len(t, strings.Split(err.Error(), "\n"), 1, err.Error())
 }
 
 func TestAccepted(t *testing.T) {

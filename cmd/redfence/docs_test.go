@@ -21,11 +21,6 @@ const (
 // update rewrites what is generated instead of comparing it: go test ./cmd/redfence -run TestConfigurationDoc -update.
 var update = flag.Bool("update", false, "rewrite the flag table in docs/configuration.md")
 
-// variable is the environment variable of a flag.
-func variable(name string) string {
-	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
 func flagTable() string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SortFlags = false

@@ -35,6 +35,9 @@ func loadConfig(flags *pflag.FlagSet) (Config, error) {
 
 // load fills the struct that into points at from the flags' values, REDFENCE_ variables, file and defaults.
 func load(flags *pflag.FlagSet, into any) error {
+	if err := checkEnvironment(flags); err != nil {
+		return err
+	}
 	v := viper.New()
 	v.SetEnvPrefix(envPrefix)
 	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))

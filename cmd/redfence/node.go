@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/redfence/redfence/commands"
@@ -78,8 +79,13 @@ func (n *node) close() {
 	}
 }
 
+// listen opens an address. One that is IPv4 is not also opened for IPv6, as Go would do with 0.0.0.0.
 func listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+	network := "tcp"
+	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().Is4() {
+		network = "tcp4"
+	}
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w; stop what uses it or choose another address", flag, err)
 	}

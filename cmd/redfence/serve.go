@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +24,9 @@ func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
 	log, err := newLogger(cfg, stderr)
 	if err != nil {
 		return err
+	}
+	if strays := strayVariables(os.Environ()); len(strays) > 0 {
+		log.Warn("environment variables without effect", "names", strings.Join(strays, ", "))
 	}
 	n, err := openNode(cfg, log)
 	if err != nil {

@@ -169,7 +169,7 @@ func (c *Config) validateBuilt() error {
 		asked bool
 		what  string
 	}{
-		{c.Mode == modeQuorum, "quorum mode (--node, --mode quorum)"},
+		{c.Mode == modeQuorum && len(c.Nodes) > 0, "quorum mode (--node, --mode quorum)"},
 		{len(c.Join) > 0 || c.BootstrapExpect > 1, "a cluster of several members (--join, --bootstrap-expect)"},
 		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
 	}
