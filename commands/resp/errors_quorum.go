@@ -1,6 +1,38 @@
 package resp
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
+
+// The errors of quorum mode.
+const (
+	ErrTryAgainVote  Failure = "TRYAGAIN no majority of the nodes agreed, others were at the same keys; nothing was executed"
+	ErrTryAgainRead  Failure = "TRYAGAIN the nodes do not agree on the answer yet; nothing was executed"
+	ErrTryAgainToken Failure = "TRYAGAIN no majority of the nodes agreed on a fencing token; nothing was executed"
+	ErrTryAgainTTL   Failure = "TRYAGAIN the TTL was over, or nearly, before a majority had answered; nothing was executed"
+	ErrTryAgainFull  Failure = "TRYAGAIN too many requests of this connection wait for the nodes; nothing was executed"
+	ErrUnknownVote   Failure = "ERR UNKNOWN outcome: the request was sent to the nodes and their answers were lost; it may have been executed"
+	ErrRedfenceKeys  Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
+)
+
+// QuorumLost is the error when too few nodes answered. Reasons are those of the others, each beginning with the name
+// of the node.
+func QuorumLost(answered, nodes int, reasons []string) Failure {
+	return Failure(fmt.Sprintf("CLUSTERDOWN quorum lost: %d of %d nodes answered (%s); nothing was executed",
+		answered, nodes, strings.Join(reasons, ", ")))
+}
+
+// NotInQuorum is the error for what quorum mode cannot serve; name is lower case.
+func NotInQuorum(name, why string) Failure {
+	return Failure("ERR redfence: " + name + " is not served in quorum mode: " + why)
+}
+
+// TTLTooLong is the error while nodes that forgot count again only because no lock may be longer than most.
+func TTLTooLong(most fmt.Stringer) Failure {
+	return Failure("ERR redfence: the TTL is longer than " + most.String() +
+		" (--max-lock-ttl), and a node was counted again because no lock is; nothing was executed")
+}
 
 // NotSubscribed is the error of a subscription that too few of the nodes have confirmed; reasons say why, by node.
 func NotSubscribed(confirmed, nodes int, reasons string) Failure {

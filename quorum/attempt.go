@@ -1,0 +1,208 @@
+package quorum
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/fencing"
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// attempt is one try at a request on all nodes. It lives until the last node has answered or is known not to.
+type attempt struct {
+	request *request
+	engine  *Engine
+	op      *runner.Run
+	began   time.Duration  // before its first byte
+	written []atomic.Int32 // by node, see withdraw
+
+	mu      sync.Mutex
+	votes   *tally.Votes
+	sending bool // outcomes are only taken down
+	phase   phase
+	stop    func()              // ends the timer
+	late    []bool              // nodes whose answer was not waited for, and may still come
+	todo    []func()            // to be done without mu
+	waiting int                 // outcomes that the phase waits for
+	left    map[int]bool        // nodes on which the request may still stand
+	tokens  map[string]*holding // by key: what the winners hold, where that differs
+	rounds  int
+	verdict resp.Failure // what undoing ends with; empty: another try
+}
+
+// phase is how far an attempt has come.
+type phase uint8
+
+const (
+	voting       phase = iota
+	fencingPhase       // the winners are made to agree on the token
+	undoing
+	driving // a release is carried on
+	over
+)
+
+// holding is which token each winner has for a key that came into being.
+type holding struct {
+	version tally.Version
+	by      map[int]fencing.Token
+	mark    fencing.Token // the largest seen
+	refused bool          // by a node that has seen mark
+}
+
+// try sends a request to all nodes, in one step.
+func (e *Engine) try(r *request) {
+	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
+	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
+	a.op = &runner.Run{
+		ID: e.nextID(), Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
+		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: e.anyQuarantined(),
+	}
+	lane := &e.lanes[r.db]
+	lane.Lock()
+	a.began = e.cfg.Clock.Now()
+	for i, node := range e.cfg.Nodes {
+		if r.owing != nil && r.owing[i] {
+			a.outcome(i, Outcome{Reason: "still owes an answer"})
+			continue
+		}
+		node.Send(Sending{
+			DB: r.db, Op: a.op, Deadline: a.began + e.cfg.Timeout, Withdrawn: func() bool { return a.withdrawn(i) },
+			Done: func(o Outcome) { a.outcome(i, o) },
+		})
+	}
+	lane.Unlock()
+	a.do(func() {
+		a.sending = false
+		a.stop = e.cfg.Clock.AfterFunc(e.cfg.Timeout, func() { a.do(a.timeout) })
+		a.judge()
+	})
+}
+
+// anyQuarantined tells whether a node may have forgotten something.
+func (e *Engine) anyQuarantined() bool {
+	for _, n := range e.cfg.Nodes {
+		if s, _ := n.Standing(); s == Quarantined {
+			return true
+		}
+	}
+	return false
+}
+
+// do changes the attempt, and then does what came out of it.
+func (a *attempt) do(change func()) {
+	a.mu.Lock()
+	change()
+	todo := a.todo
+	a.todo = nil
+	a.mu.Unlock()
+	for _, f := range todo {
+		f()
+	}
+}
+
+// then puts something off until the attempt is unlocked.
+func (a *attempt) then(f func()) { a.todo = append(a.todo, f) }
+
+// Where a request is on its way to a node.
+const (
+	queued int32 = iota
+	sent
+	withdrawn
+)
+
+// withdrawn is asked by a node that is about to write the request to its socket.
+func (a *attempt) withdrawn(node int) bool {
+	return !a.written[node].CompareAndSwap(queued, sent) && a.written[node].Load() == withdrawn
+}
+
+// withdraw takes the request back from a node that has not answered. It tells whether it was not on its way yet.
+func (a *attempt) withdraw(node int) bool {
+	return a.written[node].CompareAndSwap(queued, withdrawn)
+}
+
+// outcome takes what a node answered to the request.
+func (a *attempt) outcome(node int, o Outcome) {
+	answer := o.Answer
+	if answer == nil {
+		answer = &tally.Answer{Reason: o.Reason, Ran: o.Ran}
+	}
+	a.do(func() {
+		if a.votes.Of(node) != nil && !a.late[node] {
+			return // taken back before it was sent
+		}
+		a.votes.Add(node, answer)
+		a.late[node] = false
+		switch {
+		case a.sending:
+		case a.phase == voting:
+			a.judge()
+		default:
+			a.straggler(node)
+		}
+	})
+}
+
+// timeout ends the wait for nodes that have not answered.
+func (a *attempt) timeout() {
+	if a.phase != voting {
+		return
+	}
+	reason := tally.Reason("no answer within " + a.engine.cfg.Timeout.String())
+	for i, answer := range a.votes.All() {
+		if answer == nil {
+			a.giveUp(i, reason)
+		}
+	}
+	a.judge()
+}
+
+// giveUp ends the wait for a node. Its answer may still come, if the request was on its way.
+func (a *attempt) giveUp(node int, why tally.Reason) {
+	ran := !a.withdraw(node)
+	a.votes.Add(node, &tally.Answer{Reason: why, Ran: ran})
+	a.late[node] = ran
+}
+
+// judge decides the vote as soon as it can be.
+func (a *attempt) judge() {
+	verdict := a.votes.Verdict()
+	if verdict == tally.Pending {
+		return
+	}
+	if a.stop != nil {
+		a.then(a.stop)
+	}
+	for i, answer := range a.votes.All() {
+		if answer == nil {
+			a.giveUp(i, "not waited for")
+		}
+	}
+	if verdict == tally.Won {
+		a.engine.stats.won.Add(1)
+		a.won()
+		return
+	}
+	a.engine.stats.lost.Add(1)
+	a.lost()
+}
+
+// straggler deals with an answer that comes after the verdict.
+func (a *attempt) straggler(node int) {
+	answer := a.votes.Of(node)
+	if len(a.votes.Winners()) > 0 {
+		a.settle(node)
+		return
+	}
+	if answer.Answered() && answer.Wrote() && a.votes.Kind() == tally.Acquire {
+		a.undo(node)
+	}
+}
+
+// finish answers the request when the attempt is unlocked.
+func (a *attempt) finish(f func()) {
+	a.phase = over
+	a.then(f)
+}

@@ -1,0 +1,167 @@
+package quorum
+
+import (
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// lost decides what becomes of a request on which no majority agrees.
+func (a *attempt) lost() {
+	if v, ok := a.votes.Elements(); ok {
+		a.finish(func() { a.request.answer(v) })
+		return
+	}
+	switch a.kind() {
+	case tally.Release:
+		a.drive()
+	case tally.Renewal:
+		a.finish(a.renewAgain)
+	case tally.Read:
+		a.finish(a.readAgain)
+	default:
+		a.retract("")
+	}
+}
+
+// kind is what the request is, as far as its line and the answers tell.
+func (a *attempt) kind() tally.Kind {
+	kind := a.votes.Kind()
+	if kind == tally.Read && !a.request.onlyReads() {
+		return tally.Acquire // nobody wrote, but somebody who did not answer may have
+	}
+	return kind
+}
+
+// renewAgain repeats a renewal: that is harmless, and a client that is told of an error may never renew again
+// (Redisson before 3.44).
+func (a *attempt) renewAgain() {
+	if a.request.age() < retryBudget {
+		a.request.again(renewalPause)
+		return
+	}
+	a.request.answer(a.tooFew())
+}
+
+func (a *attempt) readAgain() {
+	switch {
+	case a.votes.Answered() < a.engine.need:
+		a.request.answer(a.tooFew())
+	case a.request.tries < maxRetries:
+		a.request.again(0)
+	default:
+		a.request.answer(resp.ErrTryAgainRead.Value())
+	}
+}
+
+// retract puts back what the request wrote, and then tries it again, or answers why not: with, or what the votes say.
+func (a *attempt) retract(with resp.Failure) {
+	a.phase, a.verdict = undoing, with
+	a.left = map[int]bool{}
+	for node, answer := range a.votes.All() {
+		switch {
+		case answer.Answered() && answer.Wrote():
+			a.undo(node)
+		case !answer.Answered() && answer.Ran:
+			a.left[node] = true
+		}
+	}
+	if a.waiting == 0 {
+		a.retracted()
+	}
+}
+
+// undo puts back what the request wrote on a node, where nobody has written since.
+func (a *attempt) undo(node int) {
+	if a.left == nil {
+		a.left = map[int]bool{}
+	}
+	a.left[node] = true
+	a.waiting++
+	a.engine.stats.undone.Add(1)
+	a.send(node, &runner.Undo{Writes: a.votes.Of(node).Writes}, func(o Outcome) {
+		if o.Reason == "" { // put back, or somebody else has written over it
+			delete(a.left, node)
+		}
+		if a.waiting--; a.waiting == 0 && a.phase == undoing {
+			a.retracted()
+		}
+	})
+}
+
+// retracted ends a lost attempt, when what can be put back has been.
+func (a *attempt) retracted() {
+	e, r := a.engine, a.request
+	answered := a.votes.Answered()
+	var v resp.Value
+	switch notWrote := a.votes.NotWrote(); {
+	case len(a.left) >= e.need:
+		v = resp.ErrUnknownVote.Value()
+	case answered < e.need:
+		v = a.tooFew()
+	case a.verdict != "":
+		v = a.verdict.Value()
+	case r.tries < maxRetries && r.age() < retryBudget:
+		a.takeOver()
+		a.finish(func() {
+			r.ttls, r.owing = a.sharedTTLs(), a.owing()
+			r.again(0)
+		})
+		return
+	case notWrote != nil:
+		v = notWrote.Reply
+	default:
+		v = resp.ErrTryAgainVote.Value()
+	}
+	a.finish(func() { r.answer(v) })
+}
+
+// owing are the nodes whose answer may still come: no new attempt goes there, for it might be taken for that.
+func (a *attempt) owing() []bool {
+	for node := range a.left {
+		if a.late[node] {
+			return append([]bool(nil), a.late...)
+		}
+	}
+	return nil
+}
+
+// sharedTTLs are the largest of the TTLs that a script read on the nodes, so that the next attempt can compute with the
+// same everywhere.
+func (a *attempt) sharedTTLs() []tally.Reading {
+	var shared []tally.Reading
+	for _, answer := range a.votes.All() {
+		for _, reading := range answer.TTLs {
+			shared = longest(shared, reading)
+		}
+	}
+	return shared
+}
+
+func longest(list []tally.Reading, r tally.Reading) []tally.Reading {
+	for i, have := range list {
+		if have.Key == r.Key {
+			list[i].TTL = max(have.TTL, r.TTL)
+			return list
+		}
+	}
+	if r.TTL < 0 {
+		return list
+	}
+	return append(list, r)
+}
+
+// tooFew is the error when no majority answered, with the reason of each node that did not.
+func (a *attempt) tooFew() resp.Value {
+	var reasons []string
+	for i, answer := range a.votes.All() {
+		name := a.engine.cfg.Nodes[i].Name()
+		switch {
+		case !answer.Answered():
+			reasons = append(reasons, name+": "+string(answer.Reason))
+		case answer.Quarantined:
+			reasons = append(reasons, name+": quarantined")
+		}
+	}
+	return resp.QuorumLost(a.votes.Answered(), len(a.votes.All()), reasons).Value()
+}

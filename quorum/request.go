@@ -1,0 +1,109 @@
+package quorum
+
+import (
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// request is a call on its way. It is tried once or several times; each try is an attempt.
+type request struct {
+	engine  *Engine
+	stream  *Stream // nil for the engine's own
+	call    *commands.Call
+	db      int
+	keys    []string
+	alone   bool // its keys are not known, so nothing of the session runs beside it
+	started bool // guarded by stream.mu
+	began   time.Duration
+	text    string // of the script
+	tries   int
+	ttls    []tally.Reading // to be shared by the nodes in the next attempt
+	owing   []bool          // nodes that still owe the answer to an attempt; nil when none does
+	crowd   *crowd          // of those that want the same absent key
+}
+
+func newRequest(s *Stream, c *commands.Call) *request {
+	r := &request{engine: s.engine, stream: s, call: c}
+	if len(c.Requests) > 0 {
+		r.db = c.Requests[0].DB
+	} else if len(c.Watched) > 0 {
+		r.db = c.Watched[0].DB
+	}
+	for _, q := range c.Requests {
+		keys := q.Keys()
+		r.keys = append(r.keys, keys...)
+		r.alone = r.alone || len(keys) == 0
+	}
+	for _, w := range c.Watched {
+		r.keys = append(r.keys, w.Key)
+	}
+	return r
+}
+
+// start runs the request, now that it is its turn.
+func (r *request) start() {
+	e := r.engine
+	r.began = e.cfg.Clock.Now()
+	if e.special(r) {
+		return
+	}
+	r.track()
+	if e.crowds.join(r) {
+		return
+	}
+	e.try(r)
+}
+
+// track notes the keys that the session is about to read, if it keeps copies. That is before they are read, so that no
+// change slips in between.
+func (r *request) track() {
+	if !r.call.Track {
+		return
+	}
+	var list []commands.Access
+	for _, q := range r.call.Requests {
+		if q.Spec.Flags.Has(commands.ReadOnly) {
+			for _, key := range q.Keys() {
+				list = append(list, commands.Access{Kind: commands.ReadKey, Key: key})
+			}
+		}
+	}
+	if len(list) > 0 {
+		r.engine.cfg.Sink.Accessed(r.call.Session, list)
+	}
+}
+
+// answer ends the request.
+func (r *request) answer(v resp.Value) {
+	if r.crowd != nil {
+		r.crowd.over(r, v)
+	}
+	r.end(v)
+}
+
+// end answers the client and lets the session go on. An unknown outcome ends the connection.
+func (r *request) end(v resp.Value) {
+	unknown := v.Kind == resp.Error && v.Str == string(resp.ErrUnknownVote)
+	if unknown {
+		r.engine.stats.unknown.Add(1)
+	}
+	r.call.Done(commands.Result{Reply: v, Close: unknown})
+	if r.stream != nil {
+		r.stream.over(r)
+	}
+}
+
+// age is how long the request has been tried.
+func (r *request) age() time.Duration { return r.engine.cfg.Clock.Now() - r.began }
+
+// again tries the request once more, after a random pause.
+func (r *request) again(pause time.Duration) {
+	e := r.engine
+	r.tries++
+	e.stats.retried.Add(1)
+	pause += time.Duration(e.cfg.Random(retrySpread * int64(min(r.tries, maxRetries))))
+	e.cfg.Clock.AfterFunc(pause, func() { e.try(r) })
+}

@@ -1,0 +1,201 @@
+package quorum
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/fencing"
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// won goes on with a request on which a majority agrees: to its tokens.
+func (a *attempt) won() {
+	winner := a.votes.Winner()
+	if !winner.Wrote() {
+		a.granted()
+		return
+	}
+	for i, w := range winner.Writes {
+		if w.Fresh && w.Exists {
+			a.hold(i)
+		}
+	}
+	a.agreeOnTokens()
+}
+
+// hold takes down which token each winner gave the key of write number i.
+func (a *attempt) hold(i int) {
+	h := holding{version: a.votes.Winner().Writes[i].After, by: map[int]fencing.Token{}}
+	for _, node := range a.votes.Winners() {
+		w := a.votes.Of(node).Writes[i]
+		h.by[node] = w.Token
+		h.mark = max(h.mark, w.Token)
+	}
+	if settled(h.by) {
+		return
+	}
+	if a.tokens == nil {
+		a.tokens = map[string]*holding{}
+	}
+	a.tokens[a.votes.Winner().Writes[i].Key] = &h
+}
+
+// settled tells whether all have the same token.
+func settled(by map[int]fencing.Token) bool {
+	first, any := fencing.Token(0), false
+	for _, t := range by {
+		if any && t != first {
+			return false
+		}
+		first, any = t, true
+	}
+	return true
+}
+
+// maxRounds is how often the winners are asked to agree on a token.
+const maxRounds = 3
+
+// agreeOnTokens makes a majority hold the same token for each key that came into being: the largest that a node gave.
+// A node that has seen a larger one meanwhile refuses, and then the one after that is tried. A plain maximum that is
+// not written back would not grow from one majority to the next.
+func (a *attempt) agreeOnTokens() {
+	a.phase = fencingPhase
+	a.rounds++
+	asked := 0
+	for _, key := range slices.Sorted(maps.Keys(a.tokens)) {
+		h := a.tokens[key]
+		if a.holders(h) >= a.engine.need {
+			continue
+		}
+		if a.rounds > maxRounds {
+			a.retract(resp.ErrTryAgainToken)
+			return
+		}
+		asked += a.propose(key, h)
+	}
+	if asked == 0 {
+		a.granted()
+	}
+}
+
+// holders is how many nodes have the largest token of a key.
+func (a *attempt) holders(h *holding) (n int) {
+	for _, t := range h.by {
+		if t == h.mark {
+			n++
+		}
+	}
+	return n
+}
+
+// propose asks the winners that do not have the largest token to take it, or all to take the one after the largest
+// mark when they refused that.
+func (a *attempt) propose(key string, h *holding) (asked int) {
+	if h.refused {
+		h.mark, h.refused = fencing.Next(h.mark, 0), false
+	}
+	for node, has := range h.by {
+		if has == h.mark {
+			continue
+		}
+		asked++
+		a.waiting++
+		op := &runner.Accept{Key: key, Version: h.version, Token: h.mark}
+		a.send(node, op, func(o Outcome) { a.accepted(node, h, op.Token, o) })
+	}
+	return asked
+}
+
+// accepted takes the answer of a node to a token.
+func (a *attempt) accepted(node int, h *holding, token fencing.Token, o Outcome) {
+	if a.phase != fencingPhase {
+		return
+	}
+	switch {
+	case o.Reason != "":
+		delete(h.by, node)
+	case o.Accepted.Held:
+		h.by[node] = token
+	default:
+		h.mark, h.refused = max(h.mark, o.Accepted.Mark), true
+	}
+	if a.waiting--; a.waiting == 0 {
+		a.agreeOnTokens()
+	}
+}
+
+// granted answers a won request, unless its lease is too old by now: it must have been won, and its token agreed on,
+// within the validity of the shortest lease that it gave.
+func (a *attempt) granted() {
+	if lease, yes := a.votes.Lease(); yes {
+		most, bounded := a.engine.cfg.MaxTTL()
+		switch {
+		case bounded && lease > most:
+			a.retract(resp.TTLTooLong(most))
+			return
+		case !tally.Valid(a.engine.cfg.Clock.Now()-a.began, lease):
+			a.engine.stats.tooLate.Add(1)
+			a.retract(resp.ErrTryAgainTTL)
+			return
+		}
+	}
+	reply := a.votes.Reply()
+	winner := a.votes.Winner()
+	if winner.IsToken {
+		reply = resp.Int(int64(a.token(winner.Writes[0])))
+	}
+	a.announce(winner)
+	a.finish(func() { a.request.answer(reply) })
+	for node := range a.votes.All() {
+		a.settle(node)
+	}
+}
+
+// token is the token that a majority holds for the key of a write.
+func (a *attempt) token(w tally.Write) fencing.Token {
+	if h := a.tokens[w.Key]; h != nil {
+		return h.mark
+	}
+	return w.Token
+}
+
+// announce tells the other parts of the process what was done.
+func (a *attempt) announce(winner *tally.Answer) {
+	e, r := a.engine, a.request
+	if len(winner.Messages) == 0 && len(winner.Writes) == 0 {
+		return
+	}
+	a.then(func() {
+		for _, m := range winner.Messages {
+			e.cfg.Sink.Publish(m)
+		}
+		for _, key := range winner.Ready {
+			e.cfg.Sink.Ready(r.db, key)
+		}
+		if e.cfg.Sink.Tracking() && len(winner.Writes) > 0 {
+			e.cfg.Sink.Accessed(r.call.Session, changes(winner.Writes))
+		}
+	})
+}
+
+func changes(writes []tally.Write) []commands.Access {
+	list := make([]commands.Access, len(writes))
+	for i, w := range writes {
+		list[i] = commands.Access{Kind: commands.ChangedKey, Key: w.Key}
+	}
+	return list
+}
+
+// send sends an operation that follows from the request, in front of what waits, with a deadline of its own.
+func (a *attempt) send(node int, op runner.Op, done func(Outcome)) {
+	e := a.engine
+	a.then(func() {
+		e.cfg.Nodes[node].Send(Sending{
+			DB: a.request.db, Op: op, Deadline: e.cfg.Clock.Now() + e.cfg.Timeout, Ahead: true,
+			Done: func(o Outcome) { a.do(func() { done(o) }) },
+		})
+	})
+}
