@@ -23,6 +23,7 @@ type attempt struct {
 	votes   *tally.Votes
 	sending bool // outcomes are only taken down
 	phase   phase
+	stands  bool                // the vote was won, and the request answered so
 	stop    func()              // ends the timer
 	late    []bool              // nodes whose answer was not waited for, and may still come
 	todo    []func()            // to be done without mu
@@ -192,11 +193,11 @@ func (a *attempt) judge() {
 // straggler deals with an answer that comes after the verdict.
 func (a *attempt) straggler(node int) {
 	answer := a.votes.Of(node)
-	if len(a.votes.Winners()) > 0 {
+	switch {
+	case a.phase == fencingPhase: // granted or retracted soon, and this with it
+	case a.stands:
 		a.settle(node)
-		return
-	}
-	if answer.Answered() && answer.Wrote() && a.votes.Kind() == tally.Acquire {
+	case answer.Answered() && answer.Wrote() && a.votes.Kind() == tally.Acquire:
 		a.undo(node)
 	}
 }

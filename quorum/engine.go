@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -64,7 +65,7 @@ type Engine struct {
 // New returns an engine over nodes.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, need: tally.Majority(len(cfg.Nodes)), crowds: crowds{on: map[place]*crowd{}}}
-	e.scripts.texts = map[string]string{}
+	e.scripts.texts = map[string]*runner.Text{}
 	e.arrears = make([]arrears, len(cfg.Nodes))
 	if e.cfg.MaxTTL == nil {
 		e.cfg.MaxTTL = func() (time.Duration, bool) { return 0, false }

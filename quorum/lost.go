@@ -151,17 +151,5 @@ func longest(list []tally.Reading, r tally.Reading) []tally.Reading {
 	return append(list, r)
 }
 
-// tooFew is the error when no majority answered, with the reason of each node that did not.
-func (a *attempt) tooFew() resp.Value {
-	var reasons []string
-	for i, answer := range a.votes.All() {
-		name := a.engine.cfg.Nodes[i].Name()
-		switch {
-		case !answer.Answered():
-			reasons = append(reasons, name+": "+string(answer.Reason))
-		case answer.Quarantined:
-			reasons = append(reasons, name+": quarantined")
-		}
-	}
-	return resp.QuorumLost(a.votes.Answered(), len(a.votes.All()), reasons).Value()
-}
+// tooFew is the error when no majority answered.
+func (a *attempt) tooFew() resp.Value { return a.engine.tooFew(a.votes) }

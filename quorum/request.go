@@ -5,6 +5,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -18,7 +19,7 @@ type request struct {
 	alone   bool // its keys are not known, so nothing of the session runs beside it
 	started bool // guarded by stream.mu
 	began   time.Duration
-	text    string // of the script
+	text    *runner.Text // of the script, when it is one
 	tries   int
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
 	owing   []bool          // nodes that still owe the answer to an attempt; nil when none does
@@ -74,6 +75,16 @@ func (r *request) track() {
 	if len(list) > 0 {
 		r.engine.cfg.Sink.Accessed(r.call.Session, list)
 	}
+}
+
+// onlyReads tells whether no part of the request can change anything.
+func (r *request) onlyReads() bool {
+	for _, q := range r.call.Requests {
+		if q.Spec.Raft != commands.Read && !q.Spec.Flags.Has(commands.ReadOnly) {
+			return false
+		}
+	}
+	return true
 }
 
 // answer ends the request.

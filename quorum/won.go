@@ -147,6 +147,7 @@ func (a *attempt) granted() {
 	if winner.IsToken {
 		reply = resp.Int(int64(a.token(winner.Writes[0])))
 	}
+	a.stands = true
 	a.announce(winner)
 	a.finish(func() { a.request.answer(reply) })
 	for node := range a.votes.All() {

@@ -87,6 +87,16 @@ type Conditional struct {
 	Instance fencing.Token
 	// Absent says that a present key must not be overwritten.
 	Absent bool
+	// At is the version at which the content must be fetched, when that is not State.Version. Nodes do not see it.
+	At tally.Version
+}
+
+// Fetched is the version that a node must have for its content to be that of the state.
+func (c *Conditional) Fetched() tally.Version {
+	if c.At != (tally.Version{}) {
+		return c.At
+	}
+	return c.Version
 }
 
 // Accept gives the present instance of a key, which a request made, a token that other nodes gave. The node refuses
@@ -126,6 +136,7 @@ type Undone struct {
 // Copied says what became of a copy.
 type Copied struct {
 	Done    bool
+	Gone    bool          // not done, because Instance was not there
 	Version tally.Version // of the key now
 }
 

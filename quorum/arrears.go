@@ -1,0 +1,122 @@
+package quorum
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// arrears are the won writes that a node has missed, to be made good when it is back: for each key the version that
+// a majority has. A node that forgot more than this is quarantined and gets everything.
+type arrears struct {
+	mu      sync.Mutex
+	missed  map[place]tally.Version
+	waiting bool // a timer is set
+}
+
+// Bounds of arrears.
+const (
+	maxArrears    = 100_000 // keys remembered of a node; what is beyond is made good by the next write of the key
+	arrearsBatch  = 100     // keys made good at once
+	arrearsPeriod = 500 * time.Millisecond
+)
+
+// owe notes what a node has missed.
+func (e *Engine) owe(node, db int, writes []tally.Write) {
+	if len(writes) == 0 {
+		return
+	}
+	a := &e.arrears[node]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.missed == nil {
+		a.missed = map[place]tally.Version{}
+	}
+	for _, w := range writes {
+		if len(a.missed) < maxArrears {
+			a.missed[place{db, w.Key}] = w.After
+		}
+	}
+	e.wakeArrears(node)
+}
+
+// wakeArrears sets the timer after which a node is looked after; its arrears are locked.
+func (e *Engine) wakeArrears(node int) {
+	a := &e.arrears[node]
+	if a.waiting || len(a.missed) == 0 {
+		return
+	}
+	a.waiting = true
+	e.cfg.Clock.AfterFunc(arrearsPeriod, func() { e.makeGood(node) })
+}
+
+// makeGood copies to a node, if it is back, what it missed.
+func (e *Engine) makeGood(node int) {
+	a := &e.arrears[node]
+	standing, _ := e.cfg.Nodes[node].Standing()
+	back := standing == Counted || standing == Quarantined
+	a.mu.Lock()
+	a.waiting = false
+	var batch []place
+	for at := range a.missed {
+		if back && (len(batch) == 0 || at.db == batch[0].db && len(batch) < arrearsBatch) {
+			batch = append(batch, at)
+		}
+	}
+	keys := make([]runner.Conditional, len(batch))
+	for i, at := range batch {
+		keys[i].Key, keys[i].Version = at.key, a.missed[at]
+		delete(a.missed, at)
+	}
+	e.wakeArrears(node)
+	a.mu.Unlock()
+	if len(batch) > 0 {
+		e.copyFromAny(batch[0].db, node, keys)
+	}
+}
+
+// copyFromAny looks for nodes that have the versions wanted, and copies them from there. What the key is now decides
+// whether it is present.
+func (e *Engine) copyFromAny(db, to int, keys []runner.Conditional) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Key
+	}
+	since := e.cfg.Clock.Now()
+	for from, source := range e.cfg.Nodes {
+		if from == to {
+			continue
+		}
+		source.Send(Sending{DB: db, Op: &runner.Fetch{Keys: names}, Deadline: since + e.cfg.Timeout, Done: func(o Outcome) {
+			if found := at(keys, o.States, since); len(found) > 0 {
+				e.sendCopy(db, to, found, func(done Outcome) {
+					if done.Reason != "" {
+						e.oweAgain(to, db, found)
+					}
+				})
+			}
+		}})
+	}
+}
+
+// at are the states that have the version wanted.
+func at(keys []runner.Conditional, states []runner.State, since time.Duration) []runner.Conditional {
+	var found []runner.Conditional
+	for i, s := range states {
+		if i < len(keys) && s.Version == keys[i].Version {
+			s.Since = since
+			found = append(found, runner.Conditional{State: s})
+		}
+	}
+	return found
+}
+
+func (e *Engine) oweAgain(node, db int, keys []runner.Conditional) {
+	writes := make([]tally.Write, len(keys))
+	for i, k := range keys {
+		writes[i] = tally.Write{Key: k.Key, After: k.Version}
+	}
+	e.owe(node, db, writes)
+}

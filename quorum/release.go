@@ -1,0 +1,127 @@
+package quorum
+
+import (
+	"slices"
+
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// drive carries a release on that a minority executed: to the nodes on which the very hold that was released is still
+// there. It is never put back, for its client has let go, and somebody else may have the lock since.
+func (a *attempt) drive() {
+	a.phase = driving
+	source := a.furthest()
+	answer := a.votes.Of(source)
+	goal := tally.Version{Number: a.highestNumber() + 1, Request: a.op.ID}
+	a.left = map[int]bool{}
+	for node, other := range a.votes.All() {
+		if !other.Answered() {
+			continue
+		}
+		a.left[node] = !ended(other)
+		keys := a.carriedOn(answer.Writes, other, goal)
+		if len(keys) == 0 {
+			continue
+		}
+		a.waiting++
+		a.engine.copy(a.request.db, source, node, keys, a.then, func(o Outcome) { a.do(func() { a.driven(node, o) }) })
+	}
+	if a.waiting == 0 {
+		a.drove()
+	}
+}
+
+// furthest is the node that executed the release on the highest version.
+func (a *attempt) furthest() (node int) {
+	best := tally.Version{}
+	for i, answer := range a.votes.All() {
+		if answer.Answered() && ended(answer) && !answer.Writes[0].After.Before(best) {
+			node, best = i, answer.Writes[0].After
+		}
+	}
+	return node
+}
+
+func ended(a *tally.Answer) bool {
+	return slices.ContainsFunc(a.Writes, func(w tally.Write) bool { return w.Ended })
+}
+
+func (a *attempt) highestNumber() (n uint64) {
+	for _, answer := range a.votes.All() {
+		for _, w := range answer.Writes {
+			n = max(n, w.After.Number)
+		}
+		for _, s := range answer.Seen {
+			n = max(n, s.Version.Number)
+		}
+	}
+	return n
+}
+
+// carriedOn are the states that a node must take so that it is where the release left the source. A hold without a
+// token was not taken through Redfence; nothing tells it from a later one, so it is left alone.
+func (a *attempt) carriedOn(writes []tally.Write, other *tally.Answer, goal tally.Version) []runner.Conditional {
+	var keys []runner.Conditional
+	for _, w := range writes {
+		c := runner.Conditional{State: runner.State{Key: w.Key, Version: goal, Exists: w.Exists, Token: w.Token, Mark: max(w.Token, w.OldToken)}}
+		c.At = w.After
+		at := slices.IndexFunc(other.Writes, func(o tally.Write) bool { return o.Key == w.Key })
+		switch {
+		case at >= 0:
+			c.Expect = &other.Writes[at].After
+		case w.Ended && w.OldToken == 0:
+			continue
+		case w.Ended:
+			c.Instance = w.OldToken
+		}
+		keys = append(keys, c)
+	}
+	return keys
+}
+
+// driven takes what became of a copy on a node.
+func (a *attempt) driven(node int, o Outcome) {
+	if o.Reason == "" && !slices.ContainsFunc(o.Copied, func(c runner.Copied) bool { return !c.Done && !c.Gone }) {
+		a.left[node] = false
+	}
+	if a.waiting--; a.waiting == 0 && a.phase == driving {
+		a.drove()
+	}
+}
+
+// drove answers a release that was carried on: with success when a majority is without the hold now.
+func (a *attempt) drove() {
+	without, may := 0, 0
+	for node, answer := range a.votes.All() {
+		switch {
+		case answer.Answered() && !a.left[node]:
+			without++
+		case !answer.Answered() && answer.Ran:
+			may++
+		}
+	}
+	r, source := a.request, a.votes.Of(a.furthest())
+	switch {
+	case without >= a.engine.need:
+		a.announce(source)
+		a.finish(func() { r.answer(source.Reply) })
+	case without+may >= a.engine.need:
+		a.finish(func() { r.answer(resp.ErrUnknownVote.Value()) })
+	case a.votes.Answered() < a.engine.need:
+		v := a.tooFew()
+		a.finish(func() { r.answer(v) })
+	default:
+		a.finish(a.releaseAgain)
+	}
+}
+
+// releaseAgain repeats a release that too few nodes have executed to count, while there is time.
+func (a *attempt) releaseAgain() {
+	if a.request.age() < retryBudget && a.request.tries < maxRetries {
+		a.request.again(0)
+		return
+	}
+	a.request.answer(resp.ErrUnknownVote.Value())
+}
