@@ -14,7 +14,7 @@ import (
 // the request.
 func (e *Engine) special(r *request) bool {
 	if refusal := e.refusal(r); refusal != nil {
-		r.answer(refusal.Value())
+		r.answer(resp.ReplyFor(refusal))
 		return true
 	}
 	if len(r.call.Requests) != 1 || r.call.Block {
