@@ -59,13 +59,13 @@ func (e *Engine) try(r *request) {
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		ID: e.nextID(), Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
-		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: e.anyQuarantined(),
+		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: e.anyQuarantined(), NoTokens: e.clockIsOff(),
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()
 	a.began = e.cfg.Clock.Now()
 	for i, node := range e.cfg.Nodes {
-		if r.owing != nil && r.owing[i] {
+		if r.owed(i) {
 			a.outcome(i, Outcome{Reason: "still owes an answer"})
 			continue
 		}
@@ -130,6 +130,7 @@ func (a *attempt) outcome(node int, o Outcome) {
 	if answer == nil {
 		answer = &tally.Answer{Reason: o.Reason, Ran: o.Ran}
 	}
+	a.engine.noteClock(node, answer)
 	a.do(func() {
 		if a.votes.Of(node) != nil && !a.late[node] {
 			return // taken back before it was sent

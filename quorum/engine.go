@@ -59,6 +59,7 @@ type Engine struct {
 	crowds  crowds
 	scripts scriptCache
 	arrears []arrears // by node
+	skew    skew
 	stats   counters
 }
 
@@ -66,7 +67,7 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, need: tally.Majority(len(cfg.Nodes)), crowds: crowds{on: map[place]*crowd{}}}
 	e.scripts.texts = map[string]*runner.Text{}
-	e.arrears = make([]arrears, len(cfg.Nodes))
+	e.arrears, e.skew = make([]arrears, len(cfg.Nodes)), make(skew, len(cfg.Nodes))
 	if e.cfg.MaxTTL == nil {
 		e.cfg.MaxTTL = func() (time.Duration, bool) { return 0, false }
 	}

@@ -103,10 +103,9 @@ func (a *attempt) retracted() {
 		v = a.verdict.Value()
 	case r.tries < maxRetries && r.age() < retryBudget:
 		a.takeOver()
-		a.finish(func() {
-			r.ttls, r.owing = a.sharedTTLs(), a.owing()
-			r.again(0)
-		})
+		r.ttls = a.sharedTTLs()
+		r.remember(a)
+		a.finish(func() { r.again(0) })
 		return
 	case notWrote != nil:
 		v = notWrote.Reply
@@ -114,16 +113,6 @@ func (a *attempt) retracted() {
 		v = resp.ErrTryAgainVote.Value()
 	}
 	a.finish(func() { r.answer(v) })
-}
-
-// owing are the nodes whose answer may still come: no new attempt goes there, for it might be taken for that.
-func (a *attempt) owing() []bool {
-	for node := range a.left {
-		if a.late[node] {
-			return append([]bool(nil), a.late...)
-		}
-	}
-	return nil
 }
 
 // sharedTTLs are the largest of the TTLs that a script read on the nodes, so that the next attempt can compute with the

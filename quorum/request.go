@@ -22,7 +22,7 @@ type request struct {
 	text    *runner.Text // of the script, when it is one
 	tries   int
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
-	owing   []bool          // nodes that still owe the answer to an attempt; nil when none does
+	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none
 	crowd   *crowd          // of those that want the same absent key
 }
 
@@ -104,6 +104,30 @@ func (r *request) end(v resp.Value) {
 	r.call.Done(commands.Result{Reply: v, Close: unknown})
 	if r.stream != nil {
 		r.stream.over(r)
+	}
+}
+
+// owed tells whether a node still owes the answer to an earlier attempt. A new one would make it unclear which of them
+// an answer, or what it left behind, belongs to.
+func (r *request) owed(node int) bool {
+	if r.debts == nil || r.debts[node] == nil {
+		return false
+	}
+	debtor := r.debts[node]
+	debtor.mu.Lock()
+	defer debtor.mu.Unlock()
+	return debtor.late[node]
+}
+
+// remember notes the nodes that owe an answer to an attempt; the attempt is locked.
+func (r *request) remember(a *attempt) {
+	for node, late := range a.late {
+		if late && r.debts == nil {
+			r.debts = make([]*attempt, len(a.late))
+		}
+		if late {
+			r.debts[node] = a
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ func (a *attempt) settle(node int) {
 	answer, winner := a.votes.Of(node), a.votes.Winner()
 	switch {
 	case a.late[node]:
-	case a.votes.Agrees(node):
+	case a.votes.Agrees(node) && sameVersions(answer, winner):
 		a.sameTokens(node)
 	case !answer.Answered():
 		a.engine.owe(node, a.request.db, winner.Writes)
@@ -23,6 +23,11 @@ func (a *attempt) settle(node int) {
 	case mayUndo(answer):
 		a.undo(node)
 	}
+}
+
+// sameVersions tells whether two answers that agree left the same versions behind, which renewals may not.
+func sameVersions(a, b *tally.Answer) bool {
+	return slices.EqualFunc(a.Writes, b.Writes, func(x, y tally.Write) bool { return x.After == y.After })
 }
 
 // mayUndo tells whether what a minority wrote is to be put back: a lease that nobody was granted. What ended or
@@ -58,7 +63,7 @@ func (a *attempt) carry(node int) {
 		keys = append(keys, c)
 	}
 	if len(keys) > 0 {
-		a.engine.copy(a.request.db, a.votes.Winners()[0], node, keys, a.then, nil)
+		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, nil)
 	}
 }
 

@@ -103,10 +103,12 @@ func knows(a, b *Answer) bool {
 }
 
 // same tells whether two answers are votes for the same thing: the same reply, and each written key taken from the
-// same version to the same state. Answers that wrote nothing are compared by their replies alone.
+// same version to the same state. Answers that wrote nothing are compared by their replies alone. A renewal is the same
+// when it found the same hold: it adds nothing to what that has, so it does not matter how the nodes came by it.
 func same(a, b *Answer) bool {
 	return sameReply(a, b) && slices.EqualFunc(a.Writes, b.Writes, func(x, y Write) bool {
-		return x.Key == y.Key && x.Before == y.Before && x.Exists == y.Exists && x.State == y.State
+		return x.Key == y.Key && x.Exists == y.Exists && x.State == y.State &&
+			(x.Before == y.Before || x.Renewal && y.Renewal && x.Token == y.Token && x.Token != 0)
 	})
 }
 
@@ -136,8 +138,20 @@ func (v *Votes) Agrees(node int) bool {
 	return len(v.winners) > 0 && a != nil && a.Answered() && same(v.answers[v.winners[0]], a)
 }
 
-// Winner is an answer that the majority gave.
-func (v *Votes) Winner() *Answer { return v.answers[v.winners[0]] }
+// Source is the winner from which others can take the state that the majority shares: of several versions, as after
+// renewals, the highest.
+func (v *Votes) Source() int {
+	best := v.winners[0]
+	for _, i := range v.winners[1:] {
+		if w, b := v.answers[i].Writes, v.answers[best].Writes; len(w) > 0 && b[0].After.Before(w[0].After) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Winner is the answer that the majority gave, as Source gave it.
+func (v *Votes) Winner() *Answer { return v.answers[v.Source()] }
 
 // Reply is the answer of the majority. Of TTLs it is the largest that a majority guarantees
 // (the M-th largest; a key without TTL is longest).
