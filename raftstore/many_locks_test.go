@@ -2,18 +2,18 @@ package raftstore
 
 import (
 	"fmt"
-	"io"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/raftstore/entry"
 )
-
-// longestPause is how long a snapshot may keep the state machine from its work.
-const longestPause = 10 * time.Millisecond
 
 // heldLocks is how many locks the tests of many locks hold.
 func heldLocks() int {
@@ -42,15 +42,6 @@ func TestSnapshotOfManyLocks(t *testing.T) {
 	t.Logf("the start from it took %v", time.Since(began))
 	if st := again.Stats(); st.Keys != n || st.Entries > 10 {
 		t.Errorf("%d keys after the start, %d entries were replayed", st.Keys, st.Entries)
-	}
-}
-
-// TestPauseOfASnapshot holds the pause of the state machine to its bound. The machine is the test's alone: that of a
-// store that runs belongs to the store's goroutines.
-func TestPauseOfASnapshot(t *testing.T) {
-	m := machineOfLocks(t, heldLocks())
-	if pause := pauseOfSnapshot(t, m); pause > longestPause {
-		t.Errorf("the state machine stood still for %v", pause)
 	}
 }
 
@@ -98,43 +89,52 @@ func takeLocks(t *testing.T, s *Store, n int) {
 	all.Wait()
 }
 
-// pauseOfSnapshot is the longest time that the state machine needs for a view, or for one of the entries that follow,
-// which copy what the view shares. It is the least of several rounds, since the scheduler may take the processor
-// away in any of them. The view is written meanwhile, as a snapshot does.
-func pauseOfSnapshot(t *testing.T, m *machine) time.Duration {
+// renewal is one entry while a snapshot is written: a lock among the many is renewed, another is taken and given back.
+func renewal(t *testing.T, i int) work {
 	t.Helper()
-	least := time.Hour
-	for range 10 {
-		began := time.Now()
-		view := m.view()
-		taken := time.Since(began)
-		written := make(chan error, 1)
-		go func() {
-			_, err := view.WriteTo(io.Discard)
-			written <- err
-		}()
-		entries := slowestEntry(t, m)
-		if err := <-written; err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("taking the view: %v, slowest entry behind it: %v", taken, entries)
-		least = min(least, max(taken, entries))
-	}
-	return least
+	lock := fmt.Sprint("lock:{order}:", i*97%heldLocks())
+	return work{Header: entry.Header{Now: 2, Wall: 1_796_000_000_000_000}, calls: []*commands.Call{
+		{Requests: []*commands.Request{request(t, "PEXPIRE", lock, fmt.Sprint(4_000_000+i))}},
+		{Requests: []*commands.Request{request(t, "SET", "mine", "me", "NX", "PX", "30000")}},
+		{Requests: []*commands.Request{request(t, "DEL", "mine")}},
+	}}
 }
 
-func slowestEntry(t *testing.T, m *machine) (slowest time.Duration) {
-	t.Helper()
-	for i := range 1000 {
-		lock := fmt.Sprint("lock:{order}:", i*97)
-		w := work{Header: entry.Header{Now: m.ks.Now(), Wall: 1_796_000_000_000_000}, calls: []*commands.Call{
-			{Requests: []*commands.Request{request(t, "PEXPIRE", lock, fmt.Sprint(4_000_000+i))}},
-			{Requests: []*commands.Request{request(t, "SET", "mine", "me", "NX", "PX", "30000")}},
-			{Requests: []*commands.Request{request(t, "DEL", "mine")}},
-		}}
-		began := time.Now()
-		m.apply(w, noSink{})
-		slowest = max(slowest, time.Since(began))
+// countingSink is where a snapshot goes; it only counts.
+type countingSink struct {
+	raft.SnapshotSink
+	written atomic.Int64
+	closed  atomic.Bool
+}
+
+func (s *countingSink) Write(p []byte) (int, error) {
+	s.written.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func (s *countingSink) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// TestASnapshotLetsTheMachineWork shares one processor between a snapshot and the state machine. Between two entries
+// the snapshot may write a block, and not as much as it can until it is preempted.
+func TestASnapshotLetsTheMachineWork(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m, sink, persisted := machineOfLocks(t, 100_000), &countingSink{}, make(chan error, 1)
+	view := m.view()
+	go func() { persisted <- snapshot{view}.Persist(sink) }()
+	var before, most int64
+	for i := 0; !sink.closed.Load(); i++ {
+		m.apply(renewal(t, i), noSink{})
+		runtime.Gosched()
+		written := sink.written.Load()
+		before, most = written, max(most, written-before)
 	}
-	return slowest
+	if err := <-persisted; err != nil {
+		t.Fatal(err)
+	}
+	if before < 1<<20 || most > 1<<18 {
+		t.Errorf("%d bytes were written, %d of them between two entries", before, most)
+	}
 }
