@@ -36,7 +36,10 @@ func (m *machine) eval(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 	}
 	mark := t.Mark()
 	c := m.newCaller(t, r, flags, mark)
-	v, out := m.engine.Run(script.Invocation{SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c})
+	m.says.begin(sha)
+	v, out := m.engine.Run(script.Invocation{
+		SHA: sha, Text: text, Keys: opts.Keys, Args: opts.Argv, Caller: c, Log: m.says.listen,
+	})
 	if c.exceeded {
 		out = script.OverBudget
 	}

@@ -55,6 +55,7 @@ func (f fsm) Restore(r io.ReadCloser) error {
 	if err := f.s.machine.ks.Restore(r); err != nil {
 		return err
 	}
+	f.s.machine.used.Store(f.s.machine.ks.Used())
 	for db := range keyspace.Databases {
 		f.s.cfg.Sink.ReadyAll(db)
 	}

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
@@ -23,13 +24,17 @@ type machine struct {
 	limits script.Limits
 	habits habits
 	locks  locks
+	used   atomic.Int64 // bytes of the state after the last entry
+	says   scriptLog
 }
 
 func newMachine(limits script.Limits) *machine {
-	return &machine{
+	m := &machine{
 		ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits,
 		habits: habits{},
 	}
+	m.says.init()
+	return m
 }
 
 // work is what one log entry asks for.
@@ -82,6 +87,8 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 		report(t, c.Session, sink)
 		m.locks.tally(t, c)
 	}
+	m.says.end(w.own)
+	m.used.Store(m.ks.Used())
 	return replies
 }
 
@@ -201,6 +208,7 @@ func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Va
 		report(t, c.Session, sink)
 		m.locks.tally(t, c)
 	}
+	m.says.end(enough)
 	return v, enough
 }
 
@@ -240,7 +248,8 @@ func (m *machine) tryBlock(t *keyspace.Txn, c *commands.Call) (resp.Value, bool)
 // behind, so its error is the answer, and no entry makes every replay run it again. Otherwise it must go through
 // the log.
 func (m *machine) rehearse(r *commands.Request, at keyspace.Stamp) (resp.Value, bool) {
-	t := m.ks.Rehearse(at.Clock, at.Wall)
+	m.says.cut(0)
+	t := m.ks.Rehearse(at)
 	mark := t.Mark()
 	v, out := m.step(t, r)
 	t.Rollback(mark)

@@ -120,6 +120,58 @@ func TestFullStoreAndBlocks(t *testing.T) {
 	}
 }
 
+// TestARefusedWriteCostsNoEntry has clients ask for more and more in a full store.
+func TestARefusedWriteCostsNoEntry(t *testing.T) {
+	s, cfg := fullStore(t)
+	st := s.Open()
+	before := s.Stats().Entries
+	for _, line := range [][]string{
+		{"SET", "new", "v"},
+		{"SET", "new", "v", "NX", "PX", "5000"},
+		{"INCR", "counter"},
+		{"RPUSH", "list", "a"},
+		{"SCRIPT", "LOAD", "return 9"},
+		{"EVAL", "return redis.call('SET', KEYS[1], 'v')", "1", "new"},
+		{"EVAL", "redis.call('DEL', 'k') redis.call('SET', 'k', 'longer than it was')", "0"},
+	} {
+		if got := do(t, st, line...).Reply; !strings.HasPrefix(got.Str, wireOOM) {
+			t.Errorf("%q: %q", line, got.Str)
+		}
+	}
+	block := &commands.Call{Block: true, Requests: []*commands.Request{request(t, "DEL", "k"), request(t, "SET", "k", "longer")}}
+	if got := runCall(s, block).Reply; !strings.HasPrefix(got.Str, "EXECABORT") {
+		t.Errorf("a block: %q", got.Str)
+	}
+	if n := s.Stats().Entries - before; n != 0 {
+		t.Errorf("%d log entries for what was refused", n)
+	}
+	if got := s.Stats().Locks.Failed; got != 1 {
+		t.Errorf("%d failed attempts on locks, want 1", got)
+	}
+	for line, want := range map[string]string{"GET k": "$1\r\nv\r\n", "DEL lock": ":1\r\n"} {
+		if got := last(t, s, [][]string{strings.Fields(line)}); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	wantSameReplay(t, s, cfg)
+}
+
+// TestARefusalAfterARestartCostsNoEntryEither begins with what a log or a snapshot holds.
+func TestARefusalAfterARestartCostsNoEntryEither(t *testing.T) {
+	s, cfg := fullStore(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, cfg)
+	before := again.Stats().Entries
+	if got := do(t, again.Open(), "SET", "new", "v").Reply; !strings.HasPrefix(got.Str, wireOOM) {
+		t.Fatalf("%q", got.Str)
+	}
+	if n := again.Stats().Entries - before; n != 0 {
+		t.Errorf("%d log entries", n)
+	}
+}
+
 // runCall runs a call on a stream of its own.
 func runCall(s *Store, c *commands.Call) commands.Result {
 	answer := make(chan commands.Result, 1)

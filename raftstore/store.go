@@ -71,11 +71,12 @@ func Open(cfg Config) (_ *Store, err error) {
 	if err = s.startRaft(s.raftConfig(logger)); err != nil {
 		return nil, err
 	}
-	s.done.Add(4)
+	s.done.Add(5)
 	go s.follow()
 	go s.propose()
 	go s.complete()
 	go s.expire()
+	go s.writeScriptLog()
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/keyspace"
 )
 
 // Stream carries the calls of one session. Submit is called by one goroutine at a time.
@@ -40,8 +41,8 @@ func (st *Stream) Submit(c *commands.Call) {
 		st.held = nil
 	}
 	w := waiting{call: c, stream: st, since: time.Now()}
-	if lead.alone && st.pending.Load() == 0 && mayChangeNothing(c) {
-		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall(), s.cfg.Sink); ok {
+	if lead.alone && st.pending.Load() == 0 {
+		if v, ok := s.tryWithout(c, lead); ok {
 			s.stats.Tried.Add(1)
 			st.answer(w, v)
 			return
@@ -50,6 +51,20 @@ func (st *Stream) Submit(c *commands.Call) {
 	st.pending.Add(1)
 	s.enqueue(w)
 	s.followUp(c, w.since)
+}
+
+// tryWithout tries to answer a call without the log. It can, if the call changes nothing, or is refused because the
+// state is over its limit.
+func (s *Store) tryWithout(c *commands.Call, lead *leadership) (resp.Value, bool) {
+	if mayChangeNothing(c) {
+		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall(), s.cfg.Sink); ok {
+			return v, true
+		}
+	}
+	if s.cfg.MaxMemory == 0 || s.machine.used.Load() <= s.cfg.MaxMemory {
+		return resp.Value{}, false
+	}
+	return s.machine.refuses(c, keyspace.Stamp{Clock: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory})
 }
 
 // answer gives a call the reply that it got without the log. A refused attempt on a lock that changes hands quickly

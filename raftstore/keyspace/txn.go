@@ -82,10 +82,11 @@ func (ks *Keyspace) Try(clock, wall int64) *Txn {
 
 // Rehearse starts a transaction that finds out exactly what a request would do now. The caller must take all of it
 // back: Rollback to the Mark that it takes first.
-func (ks *Keyspace) Rehearse(clock, wall int64) *Txn {
+func (ks *Keyspace) Rehearse(s Stamp) *Txn {
 	ks.owner++
-	now := max(ks.now, clock, 1)
-	return &Txn{ks: ks, leases: ks.leases.reset(), stamp: Stamp{Now: now, Clock: now, Wall: wall}}
+	s.Now = max(ks.now, s.Clock, 1)
+	s.Clock = s.Now
+	return &Txn{ks: ks, leases: ks.leases.reset(), stamp: s}
 }
 
 // Undecided tells whether a dry transaction met something that only the log can decide: a change, or a key that is

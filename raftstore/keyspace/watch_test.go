@@ -107,7 +107,7 @@ func TestATTLThatIsOverTouches(t *testing.T) {
 func TestWhatWasTakenBackTouchesNothing(t *testing.T) {
 	for name, begin := range map[string]func(*Keyspace) *Txn{
 		"rollback":  func(ks *Keyspace) *Txn { return ks.Begin(Stamp{Now: 1}) },
-		"rehearsal": func(ks *Keyspace) *Txn { return ks.Rehearse(1, 0) },
+		"rehearsal": func(ks *Keyspace) *Txn { return ks.Rehearse(Stamp{Clock: 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ks := New()
