@@ -198,7 +198,9 @@ func (a *attempt) straggler(node int) {
 	case a.phase == fencingPhase: // granted or retracted soon, and this with it
 	case a.stands:
 		a.settle(node)
-	case answer.Answered() && answer.Wrote() && a.votes.Kind() == tally.Acquire:
+	case answer.Answered() && !answer.Wrote(), !answer.Answered() && !answer.Ran:
+		delete(a.left, node)
+	case answer.Answered() && a.votes.Kind() == tally.Acquire:
 		a.undo(node)
 	}
 }
