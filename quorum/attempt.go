@@ -59,7 +59,7 @@ func (e *Engine) try(r *request) {
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		ID: e.nextID(), Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
-		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: e.anyQuarantined(), NoTokens: e.clockIsOff(),
+		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || e.anyQuarantined(), NoTokens: e.clockIsOff(),
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()

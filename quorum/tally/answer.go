@@ -3,6 +3,7 @@
 package tally
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redfence/redfence/commands"
@@ -92,3 +93,8 @@ func (a *Answer) Answered() bool { return a.Reason == "" }
 
 // Wrote tells whether the request changed something on the node.
 func (a *Answer) Wrote() bool { return len(a.Writes) > 0 }
+
+// wroteTo tells whether the request changed a key on the node.
+func (a *Answer) wroteTo(key string) bool {
+	return slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Key == key })
+}

@@ -95,11 +95,12 @@ func (v *Votes) vouched(a *Answer) bool {
 }
 
 func knows(a, b *Answer) bool {
-	if a.Wrote() {
-		return !slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Before == Version{} })
+	if !a.Wrote() && len(a.Seen) == 0 || slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Before == Version{} }) {
+		return false
 	}
-	return len(a.Seen) > 0 && slices.Equal(a.Seen, b.Seen) &&
-		!slices.ContainsFunc(a.Seen, func(s Seen) bool { return s.Version == Version{} })
+	return !slices.ContainsFunc(a.Seen, func(s Seen) bool {
+		return !a.wroteTo(s.Key) && (s.Version == Version{} || !slices.Contains(b.Seen, s))
+	})
 }
 
 // same tells whether two answers are votes for the same thing: the same reply, and each written key taken from the
