@@ -42,6 +42,21 @@ func (e *Engine) owe(node, db int, writes []tally.Write) {
 	e.wakeArrears(node)
 }
 
+// forgive strikes off what nodes have missed of keys that have gone on since: the hold that a node missed has been
+// released, and a copy of it would bring it back.
+func (e *Engine) forgive(db int, writes []tally.Write) {
+	for node := range e.arrears {
+		a := &e.arrears[node]
+		a.mu.Lock()
+		for _, w := range writes {
+			if at := (place{db, w.Key}); a.missed[at].Before(w.After) {
+				delete(a.missed, at)
+			}
+		}
+		a.mu.Unlock()
+	}
+}
+
 // wakeArrears sets the timer after which a node is looked after; its arrears are locked.
 func (e *Engine) wakeArrears(node int) {
 	a := &e.arrears[node]

@@ -103,6 +103,7 @@ func (a *attempt) drove() {
 		}
 	}
 	r, source := a.request, a.votes.Of(a.furthest())
+	a.engine.forgive(r.db, source.Writes)
 	switch {
 	case without >= a.engine.need:
 		a.announce(source)
