@@ -12,6 +12,7 @@ import (
 // client is one user of a server: a connection with one request in flight.
 type client struct {
 	*conn
+	server  *server
 	id      int
 	token   *token
 	window  *window

@@ -114,7 +114,7 @@ func readMachine(servers []*server) machine {
 	}
 	m.bench = processTime(os.Getpid())
 	for _, s := range servers {
-		m.bench += processTime(s.cmd.Process.Pid)
+		m.bench += s.processTime()
 	}
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ type options struct {
 	redfence string
 	redis    string
 	logStore string
+	nodes    int
 	dir      string
 	out      string
 }
@@ -78,8 +80,8 @@ func compare(ctx context.Context, o options, plan []setting, dir string, stderr 
 	if err != nil {
 		return nil, err
 	}
-	servers := []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}
-	for _, s := range servers {
+	nodes, servers := contestants(o, program, dir)
+	for _, s := range slices.Concat(nodes, servers) {
 		if err := s.start(ctx); err != nil {
 			return nil, err
 		}
@@ -94,6 +96,17 @@ func compare(ctx context.Context, o options, plan []setting, dir string, stderr 
 	return r, nil
 }
 
+// contestants are the two servers that are compared, and those that both of them work by.
+func contestants(o options, program, dir string) (nodes, servers []*server) {
+	if o.nodes == 0 {
+		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}
+	}
+	for i := range o.nodes {
+		nodes = append(nodes, nodeServer(o.redis, dir, i))
+	}
+	return nodes, []*server{redsyncSide(nodes), quorumServer(program, dir, nodes)}
+}
+
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	var clients, settings string
@@ -102,8 +115,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.rounds, "rounds", 5, "rounds of each setting; every round measures both servers")
 	fs.DurationVar(&o.duration, "duration", 2500*time.Millisecond, "time measured per server, setting and round")
 	fs.DurationVar(&o.warmUp, "warmup", 300*time.Millisecond, "time before that which is not counted")
+	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")
-	fs.StringVar(&settings, "settings", "lock,contended,read,redisson", "what to measure")
+	fs.StringVar(&settings, "settings", "", "what to measure; all that fit -nodes when not given")
 	fs.StringVar(&o.redfence, "redfence", "", "redfence program; built from this repository when not given")
 	fs.StringVar(&o.redis, "redis", "redis-server", "redis-server program")
 	fs.StringVar(&o.logStore, "log-store", "wal", "redfence's log store: wal or bolt")
@@ -114,6 +128,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	}
 	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 {
 		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive")
+	}
+	if settings == "" {
+		settings = "lock,contended,read,redisson"
+		if o.nodes > 0 {
+			settings = "redlock,redlock-contended,redlock-paused"
+		}
 	}
 	o.settings = strings.Split(settings, ",")
 	for word := range strings.SplitSeq(clients, ",") {

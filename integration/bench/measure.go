@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -67,7 +68,7 @@ func (s *side) add(o outcome) {
 }
 
 // runRound runs a setting once on one server.
-func runRound(ctx context.Context, o options, s setting, srv *server, round int) (outcome, error) {
+func runRound(ctx context.Context, o options, s setting, srv *server, round int) (result outcome, err error) {
 	deadline := time.Now().Add(o.warmUp + o.duration + grace)
 	control, err := dial(srv.addr, deadline)
 	if err != nil {
@@ -76,6 +77,13 @@ func runRound(ctx context.Context, o options, s setting, srv *server, round int)
 	defer control.Close()
 	if err := s.before(control); err != nil {
 		return outcome{}, err
+	}
+	if s.paused {
+		last := srv.behind[len(srv.behind)-1]
+		if err := last.pause(true); err != nil {
+			return outcome{}, err
+		}
+		defer func() { err = errors.Join(err, last.pause(false)) }()
 	}
 	crew, err := hire(s, srv, round, deadline)
 	defer crew.dismiss()
@@ -103,7 +111,7 @@ func hire(s setting, srv *server, round int, deadline time.Time) (team, error) {
 			return all, err
 		}
 		all = append(all, &client{
-			conn: c, id: id, token: newToken((round+1)*maxClients + id), seen: make([]histogram, len(s.ops)),
+			conn: c, server: srv, id: id, token: newToken((round+1)*maxClients + id), seen: make([]histogram, len(s.ops)),
 			holders: &holders, random: rand.New(rand.NewPCG(uint64(round), uint64(id))),
 		})
 	}

@@ -24,10 +24,15 @@ type server struct {
 	about   string // how it keeps its promises on disk
 	dir     string
 	argv    []string
-	version []string // the command line that prints the version
-	addr    string   // known once started
+	late    func() []string // argv, when it depends on servers that start before
+	version []string        // the command line that prints the version
+	addr    string          // known once started
 	// ready finds the address when the server prints it; nil when addr is known before.
 	ready *regexp.Regexp
+	// behind are the servers whose processor time counts as this one's, since it works by them.
+	behind []*server
+	// direct is the lock library that talks to the servers behind, when there is no process of its own.
+	direct *library
 
 	cmd    *exec.Cmd
 	output printed
@@ -74,10 +79,17 @@ func redfenceProgram(ctx context.Context, given, dir string) (string, error) {
 
 // start runs the server in a directory of its own and waits until it answers.
 func (s *server) start(ctx context.Context) error {
+	if s.direct != nil {
+		s.addr = s.behind[0].addr
+		return s.direct.open(s.behind)
+	}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
 	}
 	argv := s.argv
+	if s.late != nil {
+		argv = s.late()
+	}
 	if s.ready == nil {
 		addr, err := freeAddr()
 		if err != nil {
@@ -134,6 +146,10 @@ func (s *server) ping() error {
 
 // stop ends the server and waits for its end.
 func (s *server) stop() {
+	if s.direct != nil {
+		s.direct.close()
+		return
+	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
@@ -152,7 +168,26 @@ func (s *server) used(ctx context.Context, t time.Time) time.Duration {
 	case <-ctx.Done():
 	case <-time.After(time.Until(t)):
 	}
-	return processTime(s.cmd.Process.Pid)
+	return s.processTime()
+}
+
+// processTime is what the server, and those it works by, have used so far.
+func (s *server) processTime() (sum time.Duration) {
+	for _, b := range s.behind {
+		sum += b.processTime()
+	}
+	if s.cmd != nil {
+		sum += processTime(s.cmd.Process.Pid)
+	}
+	return sum
+}
+
+// pause stops the process where it is, or lets it go on.
+func (s *server) pause(on bool) error {
+	if on {
+		return s.cmd.Process.Signal(syscall.SIGSTOP)
+	}
+	return s.cmd.Process.Signal(syscall.SIGCONT)
 }
 
 // freeAddr finds a loopback port that was free a moment ago: redis-server cannot be asked for any free port.

@@ -21,6 +21,7 @@ type setting struct {
 	about   string
 	clients int
 	ops     []op
+	paused  bool // the last of the servers behind is stopped (SIGSTOP) while the clients work
 	// before and after prepare the server and clean up; nil for nothing to do.
 	before, after func(*conn) error
 	// enlist returns the cycle that a client repeats until time is up.
@@ -51,8 +52,16 @@ func makePlan(o options) ([]setting, error) {
 			plan = append(plan, readSetting())
 		case "redisson":
 			plan = append(plan, redissonSetting())
+		case "redlock":
+			for _, n := range slices.Compact(slices.Sorted(slices.Values(o.clients))) {
+				plan = append(plan, redlockSetting(n, false))
+			}
+		case "redlock-contended":
+			plan = append(plan, redlockContended())
+		case "redlock-paused":
+			plan = append(plan, redlockSetting(crowd, true))
 		default:
-			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson", name)
+			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson; redlock, redlock-contended, redlock-paused", name)
 		}
 	}
 	return plan, nil
