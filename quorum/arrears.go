@@ -71,7 +71,7 @@ func (e *Engine) wakeArrears(node int) {
 func (e *Engine) makeGood(node int) {
 	a := &e.arrears[node]
 	standing, _ := e.cfg.Nodes[node].Standing()
-	back := standing == Counted || standing == Quarantined
+	back := standing == Counted
 	a.mu.Lock()
 	a.waiting = false
 	var batch []place

@@ -103,10 +103,18 @@ func (e *Engine) copy(db, from, to int, keys []runner.Conditional, then func(fun
 	})
 }
 
+// sendCopy sends states to a node that counts. One that may have forgotten gets none: with a copy of an old version it
+// would seem to know a key of which it has forgotten a later one, and vouch for its absence. Only a resync
+// brings it up to date, which waits until no vote from before is open.
 func (e *Engine) sendCopy(db, to int, keys []runner.Conditional, done func(Outcome)) {
 	e.stats.copied.Add(uint64(len(keys)))
-	e.cfg.Nodes[to].Send(Sending{
+	node := e.cfg.Nodes[to]
+	node.Send(Sending{
 		DB: db, Op: &runner.Copy{Keys: keys}, Deadline: e.cfg.Clock.Now() + e.cfg.Timeout, Ahead: true, Done: done,
+		Withdrawn: func() bool {
+			standing, _ := node.Standing()
+			return standing != Counted
+		},
 	})
 }
 
