@@ -1,23 +1,40 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy"
 	"github.com/redfence/redfence/proxy/ops"
-	"github.com/redfence/redfence/raftstore"
 )
+
+// store is what keeps the locks, behind the front end: all that differs by mode.
+type store interface {
+	proxy.Backend
+	// Wait returns when calls can be served for the first time, or when ctx ends, with an error then.
+	Wait(ctx context.Context) error
+	// Measure adds the store's numbers to the metrics.
+	Measure(m *ops.Metrics)
+	Close() error
+}
+
+// opener opens the store of a mode. What happens in it goes to events.
+type opener func(cfg Config, log *logger, events proxy.Events) (store, error)
+
+// openers are the modes that can be served.
+func openers() map[string]opener {
+	return map[string]opener{modeRaft: openRaft}
+}
 
 // node is the running process: a store, the front end before it, and HTTP beside it.
 type node struct {
 	cfg          Config
 	log          *logger
-	store        *raftstore.Store
+	store        store
 	front        *proxy.Server
 	listener     net.Listener
 	http         *ops.Server // nil when turned off, and then its listener too
@@ -38,7 +55,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 		}
 	}()
 	events := proxy.NewEvents()
-	if n.store, err = raftstore.Open(storeConfig(cfg, log, events)); err != nil {
+	if n.store, err = openers()[cfg.Mode](cfg, log, events); err != nil {
 		return nil, err
 	}
 	if n.listener, err = listen("listen", cfg.Listen); err != nil {
@@ -46,7 +63,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	}
 	metrics := ops.NewMetrics(version(), commandNames())
 	n.front = proxy.New(proxy.Config{
-		Backend: raftBackend{n.store}, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
+		Backend: n.store, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
 		Metrics:  metrics,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
 	})
@@ -56,7 +73,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	if n.httpListener, err = listen("http-listen", cfg.HTTPListen); err != nil {
 		return nil, err
 	}
-	metrics.WatchStore(func() ops.StoreStats { return storeStats(n.store.Stats()) })
+	n.store.Measure(metrics)
 	n.http = ops.NewServer(metrics, n.store)
 	return n, nil
 }
@@ -92,16 +109,6 @@ func listen(flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
-func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config {
-	store := raftstore.DefaultConfig(cfg.DataDir)
-	store.LogStore = raftstore.LogStore(cfg.LogStore)
-	store.Logger = log.Logger
-	store.Sink = sink
-	store.NodeID = cfg.NodeID
-	store.MaxMemory = int64(cfg.MaxMemory)
-	return store
-}
-
 func limits(cfg Config) proxy.Limits {
 	return proxy.Limits{
 		MaxClients:  cfg.MaxClients,
@@ -119,43 +126,4 @@ func commandNames() []string {
 		names[i] = row.Name
 	}
 	return names
-}
-
-// raftBackend is the store as the front end sees it.
-type raftBackend struct{ *raftstore.Store }
-
-// Open is part of proxy.Backend.
-func (b raftBackend) Open() proxy.Stream { return b.Store.Open() }
-
-// Listen is part of proxy.Backend. All that happens comes out of this node's own log, so nothing is to be done.
-func (raftBackend) Listen(_ proxy.Topic, ready func(error)) { ready(nil) }
-
-// Unlisten is part of proxy.Backend.
-func (raftBackend) Unlisten(proxy.Topic) {}
-
-func storeStats(s raftstore.Stats) ops.StoreStats {
-	return ops.StoreStats{
-		Leader:       s.State == "leader",
-		Term:         s.Term,
-		CommitIndex:  s.CommitIndex,
-		AppliedIndex: s.AppliedIndex,
-		Entries:      uint64(s.Entries),
-		Calls:        uint64(s.Calls),
-		WithoutLog:   uint64(s.Tried),
-		Keys:         uint64(s.Keys),
-		Memory:       uint64(s.Memory),
-		MaxMemory:    uint64(s.MaxMemory),
-		Locks: ops.LockStats{
-			Granted: uint64(s.Locks.Granted), Contended: uint64(s.Locks.Contended), Failed: uint64(s.Locks.Failed),
-			Hold: histogram(s.Locks.Hold), Wait: histogram(s.Locks.Wait),
-		},
-	}
-}
-
-func histogram(h raftstore.Histogram) ops.Histogram {
-	counts := make([]uint64, len(h.Counts))
-	for i, n := range h.Counts {
-		counts[i] = uint64(n)
-	}
-	return ops.Histogram{Counts: counts, Sum: time.Duration(h.SumMs) * time.Millisecond}
 }

@@ -115,6 +115,29 @@ func TestLocksAreReadAtEachScrape(t *testing.T) {
 	}
 }
 
+func TestQuorumIsReadAtEachScrape(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("v1", nil)
+	now := QuorumStats{
+		Nodes: []NodeStats{{Name: "a:1", Standing: "counted", Latency: 2 * time.Millisecond}, {Name: "b:1", Standing: "down"}},
+		Won:   9, Lost: 8, TooLate: 7, Unknown: 6, Retried: 5, Undone: 4, Copied: 3, Unpublished: 2,
+	}
+	m.WatchQuorum([]string{"counted", "down"}, func() QuorumStats { return now })
+	samples := scrape(t, m)
+	for _, want := range []string{
+		`redfence_quorum_node_standing{node="a:1",standing="counted"} 1`, `redfence_quorum_node_standing{node="a:1",standing="down"} 0`,
+		`redfence_quorum_node_standing{node="b:1",standing="down"} 1`, `redfence_quorum_node_latency_seconds{node="a:1"} 0.002`,
+		`redfence_quorum_votes_total{result="won"} 9`, `redfence_quorum_votes_total{result="lost"} 8`,
+		`redfence_quorum_votes_total{result="too_late"} 7`, `redfence_quorum_votes_total{result="unknown"} 6`,
+		`redfence_quorum_retries_total 5`, `redfence_quorum_undone_total 4`, `redfence_quorum_copied_total 3`,
+		`redfence_quorum_publications_lost_total 2`,
+	} {
+		assert.Contains(t, samples, want)
+	}
+	now.Nodes[0].Standing = "down"
+	assert.Contains(t, scrape(t, m), `redfence_quorum_node_standing{node="a:1",standing="counted"} 0`)
+}
+
 // Two servers in one process, as tests start them, must not count into each other's series.
 func TestRegistriesAreSeparate(t *testing.T) {
 	t.Parallel()

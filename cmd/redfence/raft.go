@@ -1,0 +1,73 @@
+package main
+
+import (
+	"time"
+
+	"github.com/redfence/redfence/proxy"
+	"github.com/redfence/redfence/proxy/ops"
+	"github.com/redfence/redfence/raftstore"
+)
+
+// raftStore keeps the locks in the replicated log of this process.
+type raftStore struct{ *raftstore.Store }
+
+var _ opener = openRaft
+
+func openRaft(cfg Config, log *logger, events proxy.Events) (store, error) {
+	s, err := raftstore.Open(storeConfig(cfg, log, events))
+	if err != nil {
+		return nil, err
+	}
+	return raftStore{s}, nil
+}
+
+func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config {
+	store := raftstore.DefaultConfig(cfg.DataDir)
+	store.LogStore = raftstore.LogStore(cfg.LogStore)
+	store.Logger = log.Logger
+	store.Sink = sink
+	store.NodeID = cfg.NodeID
+	store.MaxMemory = int64(cfg.MaxMemory)
+	return store
+}
+
+// Open is part of proxy.Backend.
+func (b raftStore) Open() proxy.Stream { return b.Store.Open() }
+
+// Listen is part of proxy.Backend. All that happens comes out of this node's own log, so nothing is to be done.
+func (raftStore) Listen(_ proxy.Topic, ready func(error)) { ready(nil) }
+
+// Unlisten is part of proxy.Backend.
+func (raftStore) Unlisten(proxy.Topic) {}
+
+// Measure is part of store.
+func (b raftStore) Measure(m *ops.Metrics) {
+	m.WatchStore(func() ops.StoreStats { return storeStats(b.Stats()) })
+}
+
+func storeStats(s raftstore.Stats) ops.StoreStats {
+	return ops.StoreStats{
+		Leader:       s.State == "leader",
+		Term:         s.Term,
+		CommitIndex:  s.CommitIndex,
+		AppliedIndex: s.AppliedIndex,
+		Entries:      uint64(s.Entries),
+		Calls:        uint64(s.Calls),
+		WithoutLog:   uint64(s.Tried),
+		Keys:         uint64(s.Keys),
+		Memory:       uint64(s.Memory),
+		MaxMemory:    uint64(s.MaxMemory),
+		Locks: ops.LockStats{
+			Granted: uint64(s.Locks.Granted), Contended: uint64(s.Locks.Contended), Failed: uint64(s.Locks.Failed),
+			Hold: histogram(s.Locks.Hold), Wait: histogram(s.Locks.Wait),
+		},
+	}
+}
+
+func histogram(h raftstore.Histogram) ops.Histogram {
+	counts := make([]uint64, len(h.Counts))
+	for i, n := range h.Counts {
+		counts[i] = uint64(n)
+	}
+	return ops.Histogram{Counts: counts, Sum: time.Duration(h.SumMs) * time.Millisecond}
+}
