@@ -347,4 +347,5 @@ func (o *outbox) enact(s *slot, act func() []resp.Value, p resp.Protocol, last b
 	}
 	s.act, s.proto, s.last = act, p, last
 	o.settled(s, slotBytes)
+	o.wakeWriter()
 }
