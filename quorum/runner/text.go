@@ -1,23 +1,62 @@
 package runner
 
-import "sync"
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
 
-// Text is a client's script, ready to run on nodes. A node must have accepted it by SCRIPT LOAD before: a text that
-// compiles on its own cannot close the wrapper. It is kept for as long as the proxy knows the script.
+// Text is a client's script, ready to run on nodes. A node must have accepted it by SCRIPT LOAD before (Check): a text
+// that compiles on its own cannot close the wrapper. It is kept for as long as the proxy knows the script.
 type Text struct {
 	Raw string
 	SHA string // of Raw, as the client knows it
 
-	wrapped *Program
-	hold    hold // the lean form that does the same
+	wrapped  func() *Program
+	tailCall int // the line of the first call of a command in tail position
 }
 
-// hold names a lean form.
-type hold uint8
+// NewText prepares a script. The program that wraps it is made when it is first needed.
+func NewText(raw string) *Text {
+	name := sha(raw)
+	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
+}
 
-// built is the command line of an operation without what differs between nodes.
-type built struct {
-	once    sync.Once
-	program *Program
-	args    []any
+// mayWrite tells whether a script's shebang says that it may write, which *_RO commands refuse.
+func (t *Text) mayWrite() bool {
+	head, _, _ := strings.Cut(t.Raw, "\n")
+	return strings.HasPrefix(head, "#!") && !strings.Contains(head, "no-writes")
+}
+
+// wrap puts the runner around a script, on the line on which the script begins, so that errors name the right lines.
+// A shebang (https://redis.io/docs/latest/develop/programmability/lua-api/) must stay the first line.
+func wrap(raw, name string) string {
+	shebang, body := "", raw
+	if strings.HasPrefix(raw, "#!") {
+		if end := strings.IndexByte(raw, '\n'); end >= 0 {
+			shebang, body = raw[:end+1], raw[end+1:]
+		}
+	}
+	return shebang + "return (function(...) " + recorder + wrappedEnd(name) + "end)()(function(" + worldNames + ",...) " + body + "\nend)"
+}
+
+// worldNames are the names that mean something else to a client's script than to the runner, in the order in which
+// lua/script.lua passes them.
+const worldNames = "redis,KEYS,ARGV,_G,load,loadstring,getmetatable"
+
+func wrappedEnd(name string) string {
+	return strings.ReplaceAll(assemble(luaWrapped), "$SHA", quoted(name))
+}
+
+// Calls in tail position: of Redis, else of a name that may stand for it.
+var tailCalls = []*regexp.Regexp{regexp.MustCompile(`return\s+(redis|server)\.call\s*\(`), regexp.MustCompile(`return\s+[\w.]+\s*\(`)}
+
+// tailCall finds the line of the first call in tail position, 1 when there is none.
+func tailCall(raw string) int {
+	for _, calls := range tailCalls {
+		if at := calls.FindStringIndex(raw); at != nil {
+			return 1 + strings.Count(raw[:at[1]], "\n")
+		}
+	}
+	return 1
 }

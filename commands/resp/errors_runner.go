@@ -1,0 +1,8 @@
+package resp
+
+// The errors that scripts and commands get from the nodes of quorum mode.
+const (
+	ErrCannotIssue Failure = "CLUSTERDOWN no fencing token: this proxy's clock is too far from those of the nodes; nothing was executed; set the clock right"
+	ErrScriptCalls Failure = "ERR redfence: script calls more than 100000 commands; split the work over several scripts"
+	ErrOwnKeys     Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
+)

@@ -1,0 +1,187 @@
+package runner
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
+)
+
+// built is the command line of an operation without what differs between nodes.
+type built struct {
+	once    sync.Once
+	program *Program
+	args    []any // EVALSHA, SHA1, number of keys, keys, arguments
+}
+
+// commandLines is the program of everything that has no form of its own.
+var commandLines = newProgram(recorder + assemble(luaDraw, luaCommands))
+
+// Script returns the program of an operation, nil for Check, which is none.
+func Script(op Op) *Program {
+	switch op := op.(type) {
+	case *Run:
+		return op.build().program
+	case *Undo:
+		return undoProgram
+	case *Copy:
+		return copyProgram
+	case *Accept:
+		return acceptProgram
+	case *Fetch:
+		return fetchProgram
+	case *Scan:
+		return scanProgram
+	case *Admit:
+		return admitProgram
+	}
+	return nil
+}
+
+// Args returns the command line that makes a node execute an operation. For a Run it is cheap: what is the same for
+// all nodes is made once. It may be called from several goroutines.
+func Args(op Op, at Target) []any {
+	switch op := op.(type) {
+	case *Run:
+		common := op.build().args
+		line := make([]any, len(common), len(common)+2)
+		copy(line, common)
+		return append(line, at.Deadline, at.Canary)
+	case *Check:
+		return []any{"script", "load", op.Text}
+	}
+	line := append(words{"evalsha", Script(op).SHA, 0}, wordsOf(op, at)...)
+	return append(line, at.Deadline, at.Canary)
+}
+
+func (r *Run) build() *built {
+	r.built.once.Do(func() {
+		if r.Text != nil {
+			r.buildScript()
+		} else {
+			r.buildCommands()
+		}
+	})
+	return &r.built
+}
+
+// begin starts a command line for n arguments more.
+func (b *built) begin(p *Program, keys []string, n int) {
+	b.program = p
+	b.args = make([]any, 0, 3+len(keys)+n)
+	b.args = append(b.args, "evalsha", p.SHA, len(keys))
+	b.add(keys...)
+}
+
+func (b *built) add(words ...string) {
+	for _, w := range words {
+		b.args = append(b.args, w)
+	}
+}
+
+func (r *Run) buildScript() {
+	opts, _ := r.Requests[0].Opts.(args.EvalOptions)
+	r.built.begin(r.Text.wrapped(), opts.Keys, len(opts.Argv)+r.tailLen())
+	r.built.add(opts.Argv...)
+	r.addTail()
+}
+
+func (r *Run) buildCommands() {
+	n := r.tailLen()
+	for _, q := range r.Requests {
+		n += 3 + len(q.Args)
+	}
+	r.built.begin(commandLines, nil, n)
+	for i, q := range r.Requests {
+		if text := r.textOf(i); text != nil {
+			r.built.add("s"+strconv.Itoa(len(q.Args)), text.Raw, text.SHA)
+			r.built.add(q.Args...)
+			continue
+		}
+		line := awake(q)
+		r.built.add(strconv.Itoa(len(line)))
+		r.built.add(line...)
+	}
+	r.addTail()
+}
+
+// textOf returns the script of a request of a block, nil when it is none.
+func (r *Run) textOf(i int) *Text {
+	if i < len(r.Texts) {
+		return r.Texts[i]
+	}
+	return nil
+}
+
+// tailLen is how many arguments addTail adds, with what Args adds behind them.
+func (r *Run) tailLen() int { return 5 + 2*len(r.TTLs) + 3*len(r.Watched) }
+
+// addTail adds what lua/run.lua reads.
+func (r *Run) addTail() {
+	for _, t := range r.TTLs {
+		r.built.add(t.Key, strconv.FormatInt(t.TTL, 10))
+	}
+	for _, w := range r.Watched {
+		present := "0"
+		if w.Present {
+			present = "1"
+		}
+		r.built.add(w.Key, present, w.Version)
+	}
+	r.built.add(r.flags()+" "+strconv.Itoa(len(r.TTLs))+" "+strconv.Itoa(len(r.Watched)), strconv.FormatInt(r.Wall, 10), r.ID)
+}
+
+// flags are the letters that lua/run.lua knows.
+func (r *Run) flags() string {
+	flags := ""
+	if r.NoTokens {
+		flags += "n"
+	}
+	if r.Seen {
+		flags += "s"
+	}
+	if r.Text != nil && r.Requests[0].Spec.Flags.Has(commands.ReadOnly) {
+		flags += "r"
+		if r.Text.mayWrite() {
+			flags += "w"
+		}
+	}
+	if r.Block {
+		flags += "b"
+	}
+	return flags
+}
+
+// awake returns the line of a request, that of its relative that does not wait when it is one that does.
+func awake(r *commands.Request) []string {
+	if !r.Spec.Flags.Has(commands.Blocking) {
+		return r.Args
+	}
+	words := r.Args
+	last := len(words) - 1
+	switch r.Spec.Name {
+	case "blpop", "brpop", "bzpopmin", "bzpopmax":
+		return popOne(r.Spec.Name, words[1:last])
+	case "blmove":
+		return append([]string{"LMOVE"}, words[1:last]...)
+	case "brpoplpush":
+		return append([]string{"RPOPLPUSH"}, words[1:last]...)
+	}
+	return append([]string{strings.ToUpper(r.Spec.Name[1:])}, words[2:]...) // BLMPOP, BZMPOP
+}
+
+func popOne(name string, keys []string) []string {
+	command, end := "LMPOP", "LEFT"
+	switch name {
+	case "brpop":
+		end = "RIGHT"
+	case "bzpopmin":
+		command, end = "ZMPOP", "MIN"
+	case "bzpopmax":
+		command, end = "ZMPOP", "MAX"
+	}
+	line := append([]string{command, strconv.Itoa(len(keys))}, keys...)
+	return append(line, end)
+}
