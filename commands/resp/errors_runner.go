@@ -4,5 +4,4 @@ package resp
 const (
 	ErrCannotIssue Failure = "CLUSTERDOWN no fencing token: this proxy's clock is too far from those of the nodes; nothing was executed; set the clock right"
 	ErrScriptCalls Failure = "ERR redfence: script calls more than 100000 commands; split the work over several scripts"
-	ErrOwnKeys     Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
 )

@@ -82,7 +82,7 @@ var luaTexts = strings.NewReplacer(
 	"$UNKNOWNCOMMAND", quoted(string(resp.ErrScriptUnknown)),
 	"$READONLY", quoted(string(resp.ErrScriptReadOnly)),
 	"$MAYWRITE", quoted(string(resp.ErrScriptMayWrite)),
-	"$HIDDEN", quoted(string(resp.ErrOwnKeys)),
+	"$HIDDEN", quoted(string(resp.ErrRedfenceKeys)),
 	"$RESERVED", quoted(string(resp.ErrReserved)),
 	"$ARITY", quoted(string(resp.ErrScriptArity)),
 	"$FORBIDDEN", quoted(string(resp.ErrScriptForbidden)),
