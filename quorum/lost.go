@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"slices"
+
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
@@ -80,13 +82,20 @@ func (a *attempt) undo(node int) {
 	a.waiting++
 	a.engine.stats.undone.Add(1)
 	a.send(node, &runner.Undo{Writes: a.votes.Of(node).Writes}, func(o Outcome) {
-		if o.Reason == "" { // put back, or somebody else has written over it
+		if o.Reason == "" && allPut(o.Undone) {
 			delete(a.left, node)
 		}
 		if a.waiting--; a.waiting == 0 && a.phase == undoing {
 			a.retracted()
 		}
 	})
+}
+
+// allPut tells whether a node put all of a request back. Where somebody else has written since, it may be a part of what
+// that one found: two nodes that took it from different versions have equal versions after it, and a majority can agree
+// on what came next.
+func allPut(undone []runner.Undone) bool {
+	return !slices.ContainsFunc(undone, func(u runner.Undone) bool { return !u.Put })
 }
 
 // retracted ends a lost attempt, when what can be put back has been.
