@@ -1,7 +1,7 @@
 package quorum
 
 import (
-	"slices"
+	"time"
 
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
@@ -73,6 +73,13 @@ func (a *attempt) retract(with resp.Failure) {
 	}
 }
 
+// How often a node is asked to put a request back on which others have built, and after which pause. They are likely to
+// be put back themselves, in the reverse order, and then it can be.
+const (
+	maxUndos   = 8
+	undoAwaits = 2 // so many are waited for before the request is judged
+)
+
 // undo puts back what the request wrote on a node, where nobody has written since.
 func (a *attempt) undo(node int) {
 	if a.left == nil {
@@ -81,9 +88,25 @@ func (a *attempt) undo(node int) {
 	a.left[node] = true
 	a.waiting++
 	a.engine.stats.undone.Add(1)
-	a.send(node, &runner.Undo{Writes: a.votes.Of(node).Writes}, func(o Outcome) {
-		if o.Reason == "" && allPut(o.Undone) {
+	a.putBack(node, a.votes.Of(node).Writes, 1)
+}
+
+// putBack asks a node to undo writes, and again those on which others have built meanwhile.
+func (a *attempt) putBack(node int, writes []tally.Write, try int) {
+	a.send(node, &runner.Undo{Writes: writes}, func(o Outcome) {
+		rest := notPut(writes, o)
+		if len(rest) == 0 {
 			delete(a.left, node)
+		}
+		again := len(rest) > 0 && try < maxUndos
+		if again {
+			pause := a.engine.cfg.Timeout/8 + time.Duration(a.engine.cfg.Random(int64(a.engine.cfg.Timeout/8)))
+			a.then(func() {
+				a.engine.cfg.Clock.AfterFunc(pause, func() { a.do(func() { a.putBack(node, rest, try+1) }) })
+			})
+		}
+		if !again && try > undoAwaits || again && try != undoAwaits {
+			return
 		}
 		if a.waiting--; a.waiting == 0 && a.phase == undoing {
 			a.retracted()
@@ -91,11 +114,17 @@ func (a *attempt) undo(node int) {
 	})
 }
 
-// allPut tells whether a node put all of a request back. Where somebody else has written since, it may be a part of what
-// that one found: two nodes that took it from different versions have equal versions after it, and a majority can agree
-// on what came next.
-func allPut(undone []runner.Undone) bool {
-	return !slices.ContainsFunc(undone, func(u runner.Undone) bool { return !u.Put })
+// notPut are the writes that a node has not put back. It may be that it did not hear of it, or that somebody else has
+// written since; then the write may be a part of what that one found: two nodes that took it from different versions
+// have equal versions after it, and a majority can agree on what came next.
+func notPut(writes []tally.Write, o Outcome) []tally.Write {
+	var rest []tally.Write
+	for i, w := range writes {
+		if o.Reason != "" || i >= len(o.Undone) || !o.Undone[i].Put {
+			rest = append(rest, w)
+		}
+	}
+	return rest
 }
 
 // retracted ends a lost attempt, when what can be put back has been.
@@ -104,7 +133,7 @@ func (a *attempt) retracted() {
 	answered := a.votes.Answered()
 	var v resp.Value
 	switch notWrote := a.votes.NotWrote(); {
-	case len(a.left) >= e.need:
+	case a.mayStand() >= e.need:
 		v = resp.ErrUnknownVote.Value()
 	case answered < e.need:
 		v = a.tooFew()
@@ -122,6 +151,17 @@ func (a *attempt) retracted() {
 		v = resp.ErrTryAgainVote.Value()
 	}
 	a.finish(func() { r.answer(v) })
+}
+
+// mayStand is the number of nodes on which the request may still have an effect, of this attempt or an earlier one.
+func (a *attempt) mayStand() int {
+	n := len(a.left)
+	for node := range a.engine.cfg.Nodes {
+		if !a.left[node] && a.request.owed(node) {
+			n++
+		}
+	}
+	return n
 }
 
 // sharedTTLs are the largest of the TTLs that a script read on the nodes, so that the next attempt can compute with the
