@@ -40,6 +40,10 @@ func keyReads() []*Spec {
 			Name: "randomkey", Arity: 1, Flags: ReadOnly, Raft: Read, Since: "1.0.0",
 			Summary: "Returns a key at random.",
 		},
+		{
+			Name: "sort_ro", Arity: -2, Flags: ReadOnly | MovableKeys, Keys: oneKey, Raft: Read, Parse: parse(args.SortRO),
+			Since: "7.0.0", Summary: "Returns the sorted elements of a list, set or sorted set.",
+		},
 	}
 }
 
@@ -68,6 +72,10 @@ func keyWrites() []*Spec {
 		{
 			Name: "move", Arity: 3, Flags: Write | Fast | Conditional, Keys: oneKey, Raft: Change, Parse: parse(args.Move),
 			Since: "1.0.0", Summary: "Moves a key to another database.",
+		},
+		{
+			Name: "sort", Arity: -2, Flags: Write | DenyOOM | MovableKeys | Conditional, Keys: sortKeys, Raft: Change,
+			Parse: parse(args.Sort), Since: "1.0.0", Summary: "Returns or stores the sorted elements of a list, set or sorted set.",
 		},
 	}
 }

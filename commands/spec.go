@@ -43,13 +43,14 @@ const (
 	Change                  // goes through the log unless it turns out to change nothing
 )
 
-// KeySpec locates the keys of a command line: those from First to Last, then those that Num counts. The zero KeySpec
-// means no keys.
+// KeySpec locates the keys of a command line: those from First to Last, then those that Num counts, then that of SORT's
+// option STORE. The zero KeySpec means no keys.
 type KeySpec struct {
-	First int // index of the first key, 0 when there is none
-	Last  int // index of the last key; negative counts from the end
-	Step  int // distance between keys
-	Num   int // index of the argument that counts the keys, which follow it; 0 when First..Last says it all
+	First int  // index of the first key, 0 when there is none
+	Last  int  // index of the last key; negative counts from the end
+	Step  int  // distance between keys
+	Num   int  // index of the argument that counts the keys, which follow it; 0 when First..Last says it all
+	Store bool // the key behind the option STORE of SORT as well
 }
 
 // Group is the heading under which redis.io lists a command.

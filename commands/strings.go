@@ -30,6 +30,10 @@ func stringReads() []*Spec {
 			Summary: "Returns a part of a string.",
 		},
 		{
+			Name: "lcs", Arity: -3, Flags: ReadOnly, Keys: twoKeys, Raft: Read, Parse: parse(args.LCS), Since: "7.0.0",
+			Summary: "Returns the longest common subsequence of two strings.",
+		},
+		{
 			// Redis flags DIGEST and DELEX as fast; they go through the whole string, and scripts are charged for that.
 			Name: "digest", Arity: 2, Flags: ReadOnly, Keys: oneKey, Raft: Read, Since: "8.4.0",
 			Summary: "Returns the XXH3 hash of a string in hexadecimal.",

@@ -82,6 +82,8 @@ var (
 	pairKeys = KeySpec{First: 1, Last: -1, Step: 2}
 	evalKeys = KeySpec{Num: 2}
 
+	sortKeys = KeySpec{First: 1, Last: 1, Step: 1, Store: true}
+
 	countedKeys = KeySpec{Num: 1}
 	targetKeys  = KeySpec{First: 1, Last: 1, Step: 1, Num: 2} // a destination, then counted sources
 )

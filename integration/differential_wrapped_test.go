@@ -73,10 +73,10 @@ func (r rule) insideScript(line []string) rule {
 // plainOnly are transcripts about transactions, and about what sessions wait for and are told.
 var plainOnly = []string{"blocking", "pubsub", "session", "tracking", "transactions"}
 
-// wrappable tells whether a line means the same inside a transaction or a script, on whatever connection: nothing of
-// a session, one reply that comes once. Known differences are compared alone.
-func (st step) wrappable() bool {
-	if st.kind != sendCommand || st.rule.replies != 1 || st.rule.until != "" || st.rule.repeat || st.rule.diff != "" {
+// inside tells whether a line means the same on whatever connection: it has nothing to do with a session, and one
+// reply that comes once. Known differences are compared alone.
+func (st step) inside() bool {
+	if st.kind != sendCommand || st.rule.replies != 1 || st.rule.diff != "" {
 		return false
 	}
 	spec, err := commands.Lookup(st.args)
@@ -86,12 +86,17 @@ func (st step) wrappable() bool {
 	return !slices.Contains([]commands.Group{commands.Connection, commands.PubSubs, commands.Transactions}, spec.Group)
 }
 
-// wrapped is a transcript in which each line that can be is wrapped, and the others are left out.
+// wrapped is a transcript in which each line that can be is wrapped, and the others are left out; those that wait for
+// something, such as the end of a TTL, are sent alone.
 func (script transcript) wrapped(w wrapping) transcript {
 	all := transcript{name: script.name}
 	for _, st := range script.steps {
-		if st.wrappable() {
-			st.conn = "main"
+		st.conn = "main"
+		switch {
+		case !st.inside():
+		case st.rule.until != "" || st.rule.repeat:
+			all.steps = append(all.steps, st)
+		default:
 			all.steps = append(all.steps, w.wrap(st)...)
 		}
 	}

@@ -53,6 +53,20 @@ func TestCompareAndDeleteIsARelease(t *testing.T) {
 	}
 }
 
+// TestHeavyCommandsCountAgainstAScriptsBudget is the same for tables and look-ups.
+func TestHeavyCommandsCountAgainstAScriptsBudget(t *testing.T) {
+	s := open(t, DefaultConfig(t.TempDir()))
+	st := s.Open()
+	do(t, st, "SET", "text", strings.Repeat("xy", 1000))
+	do(t, st, "EVAL", "for i = 1, 1000 do redis.call('RPUSH', 'list', i) end", "0")
+	for _, call := range []string{"'LCS', 'text', 'text'", "'SORT', 'list', 'BY', 'w*', 'GET', 'x*', 'LIMIT', '0', '1'"} {
+		got := do(t, st, "EVAL", "while true do redis.call("+call+") end", "0").Reply
+		if got.Str != string(resp.ErrScriptWrites) {
+			t.Errorf("%s: %q", call, got.Str)
+		}
+	}
+}
+
 // TestDigestsCountAgainstAScriptsBudget keeps a loop over a long string from standing still for minutes.
 func TestDigestsCountAgainstAScriptsBudget(t *testing.T) {
 	s := open(t, DefaultConfig(t.TempDir()))

@@ -3,6 +3,7 @@ package args_test
 import (
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,6 +100,45 @@ func TestDelex(t *testing.T) {
 	odd, err := args.Delex(line("DELEX k NX v"))
 	if err != nil || !errors.Is(odd.Check(), resp.ErrDelexCondition) {
 		t.Errorf("an unknown condition: %v, then %v", err, odd.Check())
+	}
+}
+
+func TestSort(t *testing.T) {
+	all := args.SortOptions{Count: -1}
+	with := func(change func(*args.SortOptions)) args.SortOptions {
+		o := all
+		change(&o)
+		return o
+	}
+	tests := []struct {
+		line string
+		want args.SortOptions
+		err  error
+	}{
+		{"SORT k", all, nil},
+		{"SORT k DESC ASC", all, nil},
+		{"SORT k desc ALPHA", with(func(o *args.SortOptions) { o.Desc, o.Alpha = true, true }), nil},
+		{"SORT k BY w*", with(func(o *args.SortOptions) { o.By, o.ByPattern = "w*", true }), nil},
+		{"SORT k BY w BY w*", with(func(o *args.SortOptions) { o.By, o.ByPattern, o.Unsorted = "w*", true, true }), nil},
+		{"SORT k LIMIT -1 5", with(func(o *args.SortOptions) { o.Offset, o.Count = -1, 5 }), nil},
+		{"SORT k GET # GET a*", with(func(o *args.SortOptions) { o.Get = []string{"#", "a*"} }), nil},
+		{"SORT k GET STORE STORE d", with(func(o *args.SortOptions) { o.Get, o.Store, o.Stores = []string{"STORE"}, "d", true }), nil},
+		{"SORT k LIMIT 1", all, resp.ErrSyntax},
+		{"SORT k LIMIT a 1", all, resp.ErrNotInteger},
+		{"SORT k BY", all, resp.ErrSyntax},
+		{"SORT k STORE", all, resp.ErrSyntax},
+		{"SORT k WHAT", all, resp.ErrSyntax},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got, err := args.Sort(line(tt.line))
+			if !errors.Is(err, tt.err) || (err == nil && !reflect.DeepEqual(got, tt.want)) {
+				t.Errorf("%+v, %v; want %+v, %v", got, err, tt.want, tt.err)
+			}
+		})
+	}
+	if _, err := args.SortRO(line("SORT_RO k STORE d")); !errors.Is(err, resp.ErrSyntax) {
+		t.Errorf("SORT_RO with STORE: %v", err)
 	}
 }
 
@@ -207,7 +247,8 @@ func FuzzArgs(f *testing.F) {
 	for _, seed := range []string{
 		"NX\x00PX\x0030000", "EX\x0010\x00KEEPTTL", "0\x00MATCH\x00*\x00COUNT\x005", "3\x00WITHVALUES",
 		"-1\x00f\x000x1p-5", "DB\x003\x00REPLACE", "1e400", "10\x00GT\x00XX", "2\x00k\x00a", "", "IFEQ\x00v\x00PX\x0010",
-		"IFDNE\x009555e8555c62dcfd\x00GET", "IFNE", "-9223372036854775808",
+		"IFDNE\x009555e8555c62dcfd\x00GET", "IFNE", "ALPHA\x00BY\x00w*\x00GET\x00#\x00LIMIT\x000\x005\x00STORE\x00d",
+		"IDX\x00MINMATCHLEN\x002\x00WITHMATCHLEN", "-9223372036854775808",
 	} {
 		f.Add(seed)
 	}

@@ -13,6 +13,11 @@ const (
 	ErrDelexType      Failure = "ERR Key should be of string type if conditions are specified"
 	ErrDelexCondition Failure = "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE"
 	ErrDigestLength   Failure = "ERR must be exactly 16 hexadecimal characters"
+	ErrSortScore      Failure = "ERR One or more scores can't be converted into double"
+	ErrSortTooMuch    Failure = "ERR redfence: SORT would look up too many keys or store too much (1048576 look-ups, 48 MiB)"
+	ErrLCSBoth        Failure = "ERR If you want both the length and indexes, please just use IDX."
+	ErrLCSType        Failure = "ERR The specified keys must contain string values"
+	ErrLCSTooLong     Failure = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 	ErrScriptFlush    Failure = "ERR SCRIPT FLUSH only support SYNC|ASYNC option"
 	ErrNoLFU          Failure = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 )

@@ -52,7 +52,7 @@ func reserved(key string) bool { return strings.HasPrefix(key, tokenPrefix) }
 // touchesReserved tells whether a request would write to a name that only shows a token.
 func touchesReserved(r *commands.Request) bool {
 	k := r.Spec.Keys
-	if k.Num > 0 && slices.ContainsFunc(r.Keys(), reserved) {
+	if (k.Num > 0 || k.Store) && slices.ContainsFunc(r.Keys(), reserved) {
 		return true
 	}
 	if k.First == 0 {

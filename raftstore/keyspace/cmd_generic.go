@@ -21,6 +21,8 @@ func genericHandlers() map[string]handler {
 		"renamenx":        renamenx,
 		"copy":            copyKey,
 		"move":            move,
+		"sort":            sortKey,
+		"sort_ro":         sortKey,
 		"object|encoding": objectEncoding,
 		"object|refcount": objectRefcount,
 		"object|idletime": objectIdletime,

@@ -23,6 +23,7 @@ func stringHandlers() map[string]handler {
 		"getex":       getex,
 		"delex":       delex,
 		"digest":      digest,
+		"lcs":         lcs,
 		"mset":        mset,
 		"msetnx":      msetnx,
 		"append":      appendTo,
