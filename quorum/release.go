@@ -8,8 +8,9 @@ import (
 	"github.com/redfence/redfence/quorum/tally"
 )
 
-// drive carries a release on that a minority executed: to the nodes on which the very hold that was released is still
-// there. It is never put back, for its client has let go, and somebody else may have the lock since.
+// drive ends a release on which no majority agrees. It is never put back, for its client has let go, and somebody else
+// may have the lock since. A node that answered is without the hold now, whether it had it or not; those that are in
+// the same state after it are given the same version, so that the next request can agree.
 func (a *attempt) drive() {
 	a.phase = driving
 	source := a.furthest()
@@ -20,13 +21,13 @@ func (a *attempt) drive() {
 		if !other.Answered() {
 			continue
 		}
-		a.left[node] = !ended(other)
-		keys := a.carriedOn(answer.Writes, other, goal)
+		a.left[node] = other.Wrote() && !ended(other)
+		keys := carriedOn(answer.Writes, other, goal)
 		if len(keys) == 0 {
 			continue
 		}
 		a.waiting++
-		a.engine.copy(a.request.db, source, node, keys, a.then, func(o Outcome) { a.do(func() { a.driven(node, o) }) })
+		a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) { a.do(a.driven) })
 	}
 	if a.waiting == 0 {
 		a.drove()
@@ -60,32 +61,27 @@ func (a *attempt) highestNumber() (n uint64) {
 	return n
 }
 
-// carriedOn are the states that a node must take so that it is where the release left the source. A hold without a
-// token was not taken through Redfence; nothing tells it from a later one, so it is left alone.
-func (a *attempt) carriedOn(writes []tally.Write, other *tally.Answer, goal tally.Version) []runner.Conditional {
+// carriedOn are the states to which a node has come as the source has, with the version that both are to have. Where it
+// has come to another nothing is copied: it may have holds of others, of which the source knows nothing.
+func carriedOn(writes []tally.Write, other *tally.Answer, goal tally.Version) []runner.Conditional {
 	var keys []runner.Conditional
 	for _, w := range writes {
-		c := runner.Conditional{State: runner.State{Key: w.Key, Version: goal, Exists: w.Exists, Token: w.Token, Mark: max(w.Token, w.OldToken)}}
-		c.At = w.After
-		at := slices.IndexFunc(other.Writes, func(o tally.Write) bool { return o.Key == w.Key })
-		switch {
-		case at >= 0:
-			c.Expect = &other.Writes[at].After
-		case w.Ended && w.OldToken == 0:
+		at := slices.IndexFunc(other.Writes, func(o tally.Write) bool {
+			return o.Key == w.Key && o.Exists == w.Exists && o.State == w.State
+		})
+		if at < 0 {
 			continue
-		case w.Ended:
-			c.Instance = w.OldToken
 		}
-		keys = append(keys, c)
+		keys = append(keys, runner.Conditional{
+			State:  runner.State{Key: w.Key, Version: goal, Exists: w.Exists, Token: w.Token, Mark: max(w.Token, w.OldToken)},
+			Expect: &other.Writes[at].After, At: w.After,
+		})
 	}
 	return keys
 }
 
 // driven takes what became of a copy on a node.
-func (a *attempt) driven(node int, o Outcome) {
-	if o.Reason == "" && !slices.ContainsFunc(o.Copied, func(c runner.Copied) bool { return !c.Done && !c.Gone }) {
-		a.left[node] = false
-	}
+func (a *attempt) driven() {
 	if a.waiting--; a.waiting == 0 && a.phase == driving {
 		a.drove()
 	}
