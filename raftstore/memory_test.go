@@ -156,7 +156,7 @@ func TestARefusedWriteCostsNoEntry(t *testing.T) {
 	wantSameReplay(t, s, cfg)
 }
 
-// TestARefusalAfterARestartCostsNoEntryEither begins with what a log or a snapshot holds.
+// TestARefusalAfterARestartCostsNoEntryEither begins with what the log holds.
 func TestARefusalAfterARestartCostsNoEntryEither(t *testing.T) {
 	s, cfg := fullStore(t)
 	if err := s.Close(); err != nil {
