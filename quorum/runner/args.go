@@ -14,6 +14,7 @@ type built struct {
 	once    sync.Once
 	program *Program
 	args    []any // EVALSHA, SHA1, number of keys, keys, arguments
+	general bool  // no lean form; for tests, which compare the two
 }
 
 // commandLines is the program of everything that has no form of its own.
@@ -58,9 +59,11 @@ func Args(op Op, at Target) []any {
 
 func (r *Run) build() *built {
 	r.built.once.Do(func() {
-		if r.Text != nil {
+		switch {
+		case !r.built.general && r.buildLean():
+		case r.Text != nil:
 			r.buildScript()
-		} else {
+		default:
 			r.buildCommands()
 		}
 	})

@@ -56,7 +56,7 @@ func TestUndo(t *testing.T) {
 		{"a list", [][]string{{"RPUSH", "k", "c", "a", "b"}}, []string{"LPOP", "k"}},
 		{"a set", [][]string{{"SADD", "k", "a", "b"}}, []string{"SPOP", "k"}},
 		{"a sorted set", [][]string{{"ZADD", "k", "1.5", "a", "-inf", "b"}}, []string{"ZADD", "k", "3", "c"}},
-		{"a key that went", [][]string{{"SET", "k", "old", "PX", "60000"}}, []string{"DEL", "k"}},
+		{"a key that went", [][]string{{"SET", "k", "old", "PX", "60000"}}, []string{"GETDEL", "k"}},
 		{"a TTL", [][]string{{"SET", "k", "old", "PX", "60000"}}, []string{"PERSIST", "k"}},
 	}
 	for _, tt := range cases {

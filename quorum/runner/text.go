@@ -12,14 +12,16 @@ type Text struct {
 	Raw string
 	SHA string // of Raw, as the client knows it
 
-	wrapped  func() *Program
-	tailCall int // the line of the first call of a command in tail position
+	wrapped   func() *Program
+	tailCall  int   // the line of the first call of a command in tail position
+	firstCall int   // the line of the first call of a command
+	form      *form // what it does, if that is known
 }
 
 // NewText prepares a script. The program that wraps it is made when it is first needed.
 func NewText(raw string) *Text {
 	name := sha(raw)
-	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
+	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), firstCall: lineOf(raw, "call"), form: forms[canonical(raw)], wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
 }
 
 // mayWrite tells whether a script's shebang says that it may write, which *_RO commands refuse.
@@ -59,4 +61,9 @@ func tailCall(raw string) int {
 		}
 	}
 	return 1
+}
+
+// lineOf is the line on which a word first stands.
+func lineOf(raw, word string) int {
+	return 1 + strings.Count(raw[:max(strings.Index(raw, word), 0)], "\n")
 }
