@@ -49,8 +49,10 @@ type Config struct {
 	// Wall is the wall clock in µs since the Unix epoch. Only tests set it.
 	Wall func() int64
 
-	tick time.Duration                     // see expire; only tests set it
-	disk func(raft.LogStore) raft.LogStore // what stands between the library and the log; only tests set it
+	// Only tests set these.
+	tick             time.Duration                     // see expire
+	hotFor, heldBack time.Duration                     // see handOver
+	disk             func(raft.LogStore) raft.LogStore // what stands between the library and the log
 }
 
 // DefaultConfig returns the configuration of a single node in dir.
@@ -69,6 +71,8 @@ func DefaultConfig(dir string) Config {
 		Scripts:          script.DefaultLimits(),
 		Wall:             wallMicros,
 		tick:             time.Second,
+		hotFor:           hotFor,
+		heldBack:         heldBack,
 		disk:             func(log raft.LogStore) raft.LogStore { return log },
 	}
 }

@@ -26,9 +26,15 @@ const (
 // once: it waits for a moment, and when a change of the lock goes into the log it follows right behind. The log then
 // decides as ever; an attempt for which nothing comes gets the refusal that it had coming.
 type handOver struct {
+	hotFor, heldBack time.Duration
+
 	mu    sync.Mutex
 	locks map[lockKey]*contention
 	any   atomic.Bool // locks is not empty
+}
+
+func newHandOver(hotFor, heldBack time.Duration) handOver {
+	return handOver{hotFor: hotFor, heldBack: heldBack, locks: map[lockKey]*contention{}}
 }
 
 type lockKey struct {
@@ -75,12 +81,12 @@ func (h *handOver) hold(w waiting, refusal resp.Value) *attempt {
 		h.remember(lockKey{r.DB, r.Args[1]})
 		return nil
 	}
-	if w.since.Sub(lock.changed) > hotFor {
+	if w.since.Sub(lock.changed) > h.hotFor {
 		return nil
 	}
 	a := &attempt{waiting: w, refusal: refusal, lock: lock}
 	lock.attempts = append(lock.attempts, a)
-	a.timer = time.AfterFunc(heldBack, func() {
+	a.timer = time.AfterFunc(h.heldBack, func() {
 		if a.take() {
 			h.drop(a)
 			a.finish(commands.Result{Reply: a.refusal})

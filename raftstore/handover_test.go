@@ -10,9 +10,12 @@ import (
 	"github.com/redfence/redfence/commands/resp"
 )
 
-// TestHandOver lets many sessions contend for one lock, which then changes hands in one entry of the log.
+// TestHandOver lets many sessions contend for one lock, which then changes hands in one entry of the log. They are held
+// back for long, so that a busy machine makes no difference.
 func TestHandOver(t *testing.T) {
-	s := open(t, untimed(t))
+	cfg := untimed(t)
+	cfg.hotFor, cfg.heldBack = time.Minute, 100*time.Millisecond
+	s := open(t, cfg)
 	const sessions, grants = 16, 40
 	releases := []func(me string) []string{
 		func(string) []string { return []string{"DEL", "lock"} },
@@ -74,7 +77,7 @@ func TestHeldBackAttemptKeepsItsPlace(t *testing.T) {
 
 // TestReleaseWaitsForTheQueue shows that a session which finds its attempt taken can rely on its place in the queue.
 func TestReleaseWaitsForTheQueue(t *testing.T) {
-	h := handOver{locks: map[lockKey]*contention{}}
+	h := newHandOver(hotFor, heldBack)
 	k := lockKey{0, "lock"}
 	w := waiting{
 		since: time.Now(), stream: &Stream{},
@@ -142,7 +145,7 @@ func TestASessionsOrderSurvivesAHandOver(t *testing.T) {
 
 // TestHandOverForgetsWhatIsSettled has attempts on many locks that nobody touches again.
 func TestHandOverForgetsWhatIsSettled(t *testing.T) {
-	h := handOver{locks: map[lockKey]*contention{}}
+	h := newHandOver(hotFor, heldBack)
 	st := &Stream{store: &Store{machine: newMachine(DefaultConfig("").Scripts)}}
 	for i := range 2 * maxContended {
 		name := "order" + strconv.Itoa(i)

@@ -47,7 +47,7 @@ type Store struct {
 func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{
 		cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
-		handOver: handOver{locks: map[lockKey]*contention{}},
+		handOver: newHandOver(cfg.hotFor, cfg.heldBack),
 		slots:    make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
 		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
 	}
