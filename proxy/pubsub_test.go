@@ -93,25 +93,24 @@ func TestAMessageForChannelAndPatternComesTwice(t *testing.T) {
 // acknowledgement, and none follows that of the end.
 func TestAcknowledgementsFrameTheMessages(t *testing.T) {
 	_, h, addr := startPubSub(t, Limits{})
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
+	bursts, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // not without pause: on one processor nothing else would get on
 		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
+		for range bursts {
+			for range 100 {
 				h.Message(Message{Channel: "a", Payload: "hi"})
 			}
 		}
 	}()
 	defer func() {
-		close(stop)
+		close(bursts)
 		<-stopped
 	}()
 	c := dial(t, addr)
 	for range 200 {
+		bursts <- struct{}{}
 		require.Equal(t, "*3 $9 subscribe $1 a :1", c.do("SUBSCRIBE a"))
+		bursts <- struct{}{}
 		c.send("UNSUBSCRIBE\r\n")
 		frame := c.next()
 		for strings.Contains(frame, "message") {
