@@ -43,10 +43,11 @@ type queue struct {
 	bytes int
 	limit int
 	shut  bool
+	ready chan struct{} // holds a token while calls may be there
 }
 
 func newQueue(limit int) *queue {
-	return &queue{limit: limit}
+	return &queue{limit: limit, ready: make(chan struct{}, 1)}
 }
 
 // push adds a call. It refuses one that no entry can hold, one of a stream that is closed, and any while too much is
@@ -60,7 +61,11 @@ func (q *queue) push(w waiting) error {
 	if w.stream != nil {
 		l = &w.stream.lane
 	}
-	return q.add(l, w)
+	if err := q.add(l, w); err != nil {
+		return err
+	}
+	q.wake()
+	return nil
 }
 
 func (q *queue) add(l *lane, w waiting) error {
@@ -86,6 +91,13 @@ func (q *queue) add(l *lane, w waiting) error {
 func (q *queue) admits(l *lane, size int) bool {
 	return l.len() < max(reservedCalls, q.limit-q.count) &&
 		l.bytes+size <= max(reservedBytes, maxQueueBytes-q.bytes)
+}
+
+func (q *queue) wake() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
 }
 
 // pop takes up to n calls that fit one entry: all of them in the order of the lanes, or when they are more, one of
@@ -114,6 +126,9 @@ func (q *queue) pop(n int) []waiting {
 			q.lanes.push(l)
 		}
 	}
+	if q.count > 0 {
+		q.wake()
+	}
 	return taken
 }
 
@@ -128,6 +143,9 @@ func (q *queue) popOld(t time.Time) []waiting {
 			q.gone(1, w.size)
 			old = append(old, w)
 		}
+	}
+	if q.count > 0 {
+		q.wake()
 	}
 	return old
 }

@@ -1,0 +1,122 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redfence/redfence/integration/harness"
+	"github.com/redfence/redfence/quorum"
+	"github.com/redfence/redfence/quorum/runner"
+)
+
+func TestNewNodesAreSetUp(t *testing.T) {
+	servers, addrs := startServers(t, "--databases", "4")
+	p := startProxy(t, 0, addrs...)
+	p.wantReady()
+	p.want(allCount)
+	clusters := map[string]bool{}
+	for _, s := range servers {
+		c := harness.Dial(t, s.Addr)
+		for db := range 4 {
+			c.Want("OK", "SELECT", fmt.Sprint(db))
+			clusters[strings.Fields(c.Do("GET", runner.CanaryKey).Text)[1]] = true
+		}
+	}
+	if len(clusters) != 1 {
+		t.Errorf("cluster ids: %v", clusters)
+	}
+}
+
+func TestProxiesThatSetUpAtOnceAgree(t *testing.T) {
+	_, addrs := startServers(t)
+	one, two := startProxy(t, 0, addrs...), startProxy(t, 0, addrs[2], addrs[1], addrs[0])
+	one.want(allCount)
+	two.want(allCount)
+	for range 5 { // and stay so
+		for _, n := range one.nodes {
+			look := n.Facts().Look
+			harness.Eventually(t, patience, func() bool { return n.Facts().Look > look })
+		}
+		one.want(allCount)
+		two.want(allCount)
+	}
+	late := startProxy(t, 0, addrs[1], addrs[0], addrs[2])
+	late.want(allCount)
+}
+
+func TestFirstStartWaitsForAllNodes(t *testing.T) {
+	servers, addrs := startServers(t)
+	servers[1].Kill()
+	p := startProxy(t, 0, addrs...)
+	p.wantReason(0, "which is not so of "+addrs[1])
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	err := p.Ready(ctx)
+	if !errors.Is(err, quorum.ErrNotReady) || !strings.Contains(err.Error(), addrs[1]+" (connection refused)") {
+		t.Errorf("%v", err)
+	}
+	servers[1].Restart()
+	p.wantReady()
+	p.want(allCount)
+
+	servers[2].Kill()
+	late := startProxy(t, 0, addrs...)
+	late.wantReady() // known nodes need a majority only
+	late.want("counted counted down")
+}
+
+func TestServersThatAreNoNodes(t *testing.T) {
+	_, addrs := startServers(t)
+	startProxy(t, 0, addrs...).want(allCount)
+	others, otherAddrs := startServers(t)
+	startProxy(t, 0, otherAddrs...).want(allCount)
+	t.Run("another cluster", func(t *testing.T) {
+		p := startProxy(t, 0, addrs[0], addrs[1], otherAddrs[0])
+		p.want("counted counted refused")
+		p.wantReason(2, "another cluster")
+	})
+	t.Run("another number of nodes", func(t *testing.T) {
+		p := startProxy(t, 0, append(addrs, harness.StartRedis(t).Addr, harness.StartRedis(t).Addr)...)
+		p.want("refused refused refused quarantined quarantined")
+		p.wantReason(0, "cluster of 3 nodes, here are 5")
+	})
+	t.Run("listed twice", func(t *testing.T) {
+		p := startProxy(t, 0, addrs[0], addrs[1], strings.Replace(addrs[0], "127.0.0.1", "localhost", 1))
+		p.want("counted counted refused")
+		p.wantReason(2, "the same server as "+addrs[0])
+	})
+	t.Run("a replica", func(t *testing.T) {
+		host, port, _ := strings.Cut(addrs[0], ":")
+		replica := harness.StartRedis(t, "--replicaof", host+" "+port)
+		p := startProxy(t, 0, addrs[0], addrs[1], replica.Addr)
+		p.want("counted counted refused")
+		p.wantReason(2, "replica")
+	})
+	t.Run("evicting", func(t *testing.T) {
+		c := harness.Dial(t, others[1].Addr)
+		c.Want("OK", "CONFIG", "SET", "maxmemory", "100mb")
+		c.Want("OK", "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		p := startProxy(t, 0, otherAddrs...)
+		p.want("counted refused counted")
+		p.wantReason(1, "CONFIG SET maxmemory-policy noeviction")
+		c.Want("OK", "CONFIG", "SET", "maxmemory-policy", "noeviction")
+		p.want(allCount)
+	})
+}
+
+func TestAppendFsyncAlwaysForgetsNothing(t *testing.T) {
+	servers, addrs := startServers(t, "--appendonly", "yes", "--appendfsync", "always")
+	p := startProxy(t, 0, addrs...)
+	p.want(allCount)
+	servers[0].Kill()
+	p.want("down counted counted")
+	servers[0].Restart()
+	p.want(allCount)
+	if strings.Contains(p.log.String(), "brought up to date") {
+		t.Error("a node that forgets nothing was resynchronised")
+	}
+}
