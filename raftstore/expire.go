@@ -55,7 +55,9 @@ func (s *Store) proposeEmpty() {
 	}}
 	if err := s.queue.push(waiting{call: call, since: time.Now()}); err != nil {
 		s.ticking.Store(false)
+		return
 	}
+	s.propose()
 }
 
 // wakeExpirer makes the expirer look at the TTLs again.

@@ -1,9 +1,8 @@
 package raftstore
 
 import (
-	"slices"
+	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -15,61 +14,127 @@ import (
 // batch is the calls of one entry on its way through the log.
 type batch struct {
 	work
-	waiting []waiting // the same calls, with what is needed to answer them
-	data    []byte    // the entry
-	future  raft.ApplyFuture
-	late    *time.Timer // says that the outcome is unknown
-	claimed atomic.Bool // somebody answers the calls
+	data   []byte // the entry
+	future raft.ApplyFuture
+	sent   time.Time // when Raft was given it
+
+	mu      sync.Mutex
+	waiting []waiting // the calls in their order, with what is needed to answer them; nil once all are answered
 }
 
 // answer gives the calls their replies, unless they were answered with an error before.
 func (b *batch) answer(replies []resp.Value) {
-	if b.claimed.Swap(true) {
-		return
-	}
-	for i, w := range b.waiting {
-		w.finish(commands.Result{Reply: replies[i]})
+	for i, w := range b.claim() {
+		if w.call != nil {
+			w.finish(commands.Result{Reply: replies[i]})
+		}
 	}
 }
 
 // fail answers all calls with an error, unless they were answered before.
-func (b *batch) fail(r commands.Result) {
-	if !b.claimed.Swap(true) {
-		fail(b.waiting, r)
-	}
+func (b *batch) fail(r commands.Result) { fail(b.claim(), r) }
+
+// claim takes the calls, which the caller answers. Those without a call are answered already.
+func (b *batch) claim() []waiting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken := b.waiting
+	b.waiting = nil
+	return taken
 }
 
-// flight holds the entries in flight, so that the state machine finds the calls that an entry is made of.
-type flight struct {
-	mu      sync.Mutex
-	batches []*batch // at most inFlight
-}
-
-func (f *flight) add(b *batch) {
-	f.mu.Lock()
-	f.batches = append(f.batches, b)
-	f.mu.Unlock()
-}
-
-// take removes and returns the batch whose entry data is: not one of the same bytes, but the very slice that was
-// handed to Raft. It returns nil for entries of other nodes and other runs.
-func (f *flight) take(data []byte) *batch {
-	return f.remove(func(b *batch) bool { return &b.data[0] == &data[0] })
-}
-
-// drop removes a batch that will not be applied.
-func (f *flight) drop(b *batch) {
-	f.remove(func(other *batch) bool { return other == b })
-}
-
-func (f *flight) remove(wanted func(*batch) bool) *batch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.batches, wanted)
-	if i < 0 {
+// overdue takes the calls that have waited for patience at the time now. What they have waited for their place in the
+// entry counts, so that nobody waits twice; but the log has a quarter of it in any case.
+func (b *batch) overdue(now time.Time, patience time.Duration) (over []waiting) {
+	if now.Sub(b.sent) < patience/4 {
 		return nil
 	}
-	b := f.batches[i]
-	f.batches = slices.Delete(f.batches, i, i+1)
-	return b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, w := range b.waiting {
+		if w.call != nil && now.Sub(w.since) >= patience {
+			over = append(over, w)
+			b.waiting[i].call = nil
+		}
+	}
+	return over
+}
+
+// answered tells whether somebody has answered all calls or is about to.
+func (b *batch) answered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting == nil
+}
+
+// attend looks after calls and entries that wait for longer than usual. At the end it refuses what waits and sees the last
+// entries decided.
+func (s *Store) attend() {
+	defer s.done.Done()
+	defer s.pen.slow.Stop()
+	clock := time.NewTicker(s.cfg.MaxWait / 16)
+	defer clock.Stop()
+	for {
+		select {
+		case <-s.closing:
+			refuse(s.queue.close(), resp.ErrShuttingDown)
+			s.pen.close()
+			s.await(s.pen.unanswered(), clock.C)
+			return
+		case <-s.pen.slow.C:
+			if slow := s.pen.unanswered(); len(slow) > 0 {
+				s.await(slow, clock.C)
+				s.pen.slow.Reset(slowEntry) // there may be others
+			}
+		case now := <-clock.C:
+			s.giveUp(now)
+		}
+	}
+}
+
+// await waits until Raft and the state machine have done with some entries. The state machine answers the calls of those
+// that are committed; the others are answered here. Meanwhile nobody is left without an answer.
+func (s *Store) await(entries []*batch, clock <-chan time.Time) {
+	for _, b := range entries {
+		decided := make(chan error, 1)
+		go func() { decided <- b.future.Error() }()
+		for open := true; open; {
+			select {
+			case err := <-decided:
+				s.finish(b, err)
+				open = false
+			case now := <-clock:
+				s.giveUp(now)
+			}
+		}
+	}
+}
+
+// giveUp refuses the calls that have waited too long for their turn at the log, and tells those that are in the log for
+// too long that their outcome is unknown. Their entry keeps its place until Raft decides.
+func (s *Store) giveUp(now time.Time) {
+	for _, b := range s.pen.unanswered() {
+		fail(b.overdue(now, s.cfg.MaxWait), commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
+	}
+	refuse(s.queue.popOld(now.Add(-s.cfg.MaxWait)), resp.ErrTryAgainLate)
+}
+
+// finish answers the calls of an entry that Raft did not commit, and lets the next one in.
+func (s *Store) finish(b *batch, err error) {
+	if err == nil {
+		return
+	}
+	s.pen.drop(b)
+	b.fail(s.failure(err))
+	s.propose()
+}
+
+// failure is the result of a call whose entry Raft did not commit. Only an entry that was never appended is surely
+// not executed.
+func (s *Store) failure(err error) commands.Result {
+	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
+		return commands.Result{Reply: resp.ErrTryAgainLeader.Value()}
+	}
+	s.cfg.Logger.Error("log entry has an unknown outcome", "error", err)
+	return commands.Result{Reply: resp.UnknownOutcome(err).Value(), Close: true}
 }

@@ -20,7 +20,10 @@ type fsm struct{ s *Store }
 // Apply implements raft.FSM. It runs an entry and answers its calls, if they are this node's: an entry that comes
 // here is committed and on disk.
 func (f fsm) Apply(l *raft.Log) any {
-	b := f.s.flight.take(l.Data)
+	b := f.s.pen.take(l.Data)
+	if b != nil {
+		f.s.propose() // the disk writes the next entry while this one runs
+	}
 	w := f.work(b, l)
 	replies := f.s.machine.apply(w, f.s.cfg.Sink)
 	f.s.applied(len(w.calls))

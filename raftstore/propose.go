@@ -1,69 +1,71 @@
 package raftstore
 
 import (
-	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/raftstore/entry"
 )
 
-// inFlight is how many entries may be on their way through the log at once. With one, the disk idles while the
-// state machine runs; more than two only make entries smaller.
-const inFlight = 2
+// slowEntry is how long an entry may be in the log before somebody waits for what becomes of it. Most are synced in a
+// fraction of that, and to wait for each would cost a switch of goroutines.
+const slowEntry = 10 * time.Millisecond
 
-// propose is the only place that writes to the log. It gathers all calls that wait into one entry (group commit),
-// stamps it and hands it to Raft. Since one goroutine stamps and appends, stamps grow with the log.
-func (s *Store) propose() {
-	defer s.done.Done()
-	defer close(s.flying)
-	for s.gather() {
-		calls := s.queue.pop(s.cfg.MaxBatch)
-		if len(calls) == 0 {
-			<-s.slots
-			continue
-		}
-		lead := s.lead.Load()
-		if lead == nil {
-			<-s.slots
-			refuse(calls, s.noLeader())
-			continue
-		}
-		b := s.encode(calls, lead)
-		s.limit(b)
-		s.flight.add(b)
-		b.future = s.raft.Apply(b.data, 0)
-		s.flying <- b
-	}
-	refuse(s.queue.close(), resp.ErrShuttingDown)
+// pen is what writes to the log: one entry at a time, from when it is handed to Raft until the state machine takes it,
+// or until Raft has refused it.
+type pen struct {
+	mu      sync.Mutex
+	busy    atomic.Bool // entry is not nil; changes under mu
+	shut    bool
+	entry   *batch      // in the log; no further entry is made
+	running *batch      // the last one that the state machine took
+	slow    *time.Timer // fires when an entry was last handed to Raft some time ago
 }
 
-// gather waits until there are calls and a free slot for an entry. While the log is stuck it refuses the calls that
-// have waited too long. It returns false when the store is closing.
-func (s *Store) gather() bool {
-	select {
-	case <-s.closing:
-		return false
-	case <-s.queue.ready:
-	}
-	for {
-		select {
-		case <-s.closing:
-			return false
-		case s.slots <- struct{}{}:
-			return true
-		case <-time.After(s.cfg.MaxWait / 4):
-			refuse(s.queue.popOld(time.Now().Add(-s.cfg.MaxWait)), resp.ErrTryAgainLate)
+// propose makes one entry of all calls that wait (group commit), stamps it and hands it to Raft, unless there is one in
+// the log. It is the only place that writes to the log. It waits for nothing, so whoever has put a call into the queue or
+// made the log free calls it: a goroutine between them would be woken for every entry.
+func (s *Store) propose() {
+	for !s.pen.busy.Load() {
+		calls, why := s.write()
+		if len(calls) == 0 {
+			return
 		}
+		refuse(calls, why) // no lock is held: an answer may bring the next call
 	}
+}
+
+// write is one step of propose. It returns calls that cannot be sent. Stamps grow with the log, since it holds the pen
+// while it stamps and appends.
+func (s *Store) write() ([]waiting, resp.Failure) {
+	p := &s.pen
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.entry != nil || p.shut {
+		return nil, ""
+	}
+	calls := s.queue.pop(s.cfg.MaxBatch)
+	if len(calls) == 0 {
+		return nil, ""
+	}
+	lead := s.lead.Load()
+	if lead == nil {
+		return calls, s.noLeader()
+	}
+	b := s.encode(calls, lead)
+	p.entry = b
+	p.busy.Store(true)
+	b.future = s.raft.Apply(b.data, 0)
+	p.slow.Reset(slowEntry)
+	return nil, ""
 }
 
 // encode makes the entry of calls.
 func (s *Store) encode(calls []waiting, lead *leadership) *batch {
-	b := &batch{waiting: calls, work: work{own: true, calls: make([]*commands.Call, len(calls))}}
+	b := &batch{waiting: calls, sent: time.Now(), work: work{own: true, calls: make([]*commands.Call, len(calls))}}
 	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory}
 	size := 32
 	for i, w := range calls {
@@ -74,49 +76,53 @@ func (s *Store) encode(calls []waiting, lead *leadership) *batch {
 	return b
 }
 
-// complete sees each entry in flight to its end. The state machine answers the calls of those that are committed;
-// the others are answered here.
-func (s *Store) complete() {
-	defer s.done.Done()
-	for b := range s.flying {
-		s.finish(b)
-		<-s.slots
+// take returns the batch whose entry data is, and frees the log: not one of the same bytes, but the very slice that was
+// handed to Raft. It returns nil for entries of other nodes and other runs.
+func (p *pen) take(data []byte) *batch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.entry
+	if b == nil || &b.data[0] != &data[0] {
+		return nil
+	}
+	p.running = b
+	p.free()
+	return b
+}
+
+// drop frees the log of an entry that will not be applied as ours.
+func (p *pen) drop(b *batch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.entry == b {
+		p.free()
 	}
 }
 
-// limit sees to it that the calls of an entry are answered in time. When Raft does not decide by then the outcome is
-// unknown, and the clients are told so; the entry keeps its place until Raft decides. The time that the oldest call
-// has waited counts, so that nobody waits for MaxWait twice.
-func (s *Store) limit(b *batch) {
-	oldest := b.waiting[0].since
-	for _, w := range b.waiting[1:] {
-		if w.since.Before(oldest) {
-			oldest = w.since
+// free lets the next entry in. p.mu is held.
+func (p *pen) free() {
+	p.entry = nil
+	p.busy.Store(false)
+}
+
+// unanswered are the entries whose calls are not answered yet, the oldest first.
+func (p *pen) unanswered() []*batch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []*batch
+	for _, b := range []*batch{p.running, p.entry} {
+		if b != nil && !b.answered() {
+			list = append(list, b)
 		}
 	}
-	left := s.cfg.MaxWait - time.Since(oldest)
-	b.late = time.AfterFunc(max(left, s.cfg.MaxWait/4), func() {
-		b.fail(commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
-	})
+	return list
 }
 
-// finish waits until Raft has decided an entry.
-func (s *Store) finish(b *batch) {
-	defer b.late.Stop()
-	if err := b.future.Error(); err != nil {
-		s.flight.drop(b)
-		b.fail(s.failure(err))
-	}
-}
-
-// failure is the result of a call whose entry Raft did not commit. Only an entry that was never appended is surely
-// not executed.
-func (s *Store) failure(err error) commands.Result {
-	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
-		return commands.Result{Reply: resp.ErrTryAgainLeader.Value()}
-	}
-	s.cfg.Logger.Error("log entry has an unknown outcome", "error", err)
-	return commands.Result{Reply: resp.UnknownOutcome(err).Value(), Close: true}
+// close lets no further entry in.
+func (p *pen) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = true
 }
 
 func refuse(calls []waiting, why resp.Failure) {
@@ -125,6 +131,8 @@ func refuse(calls []waiting, why resp.Failure) {
 
 func fail(calls []waiting, r commands.Result) {
 	for _, w := range calls {
-		w.finish(r)
+		if w.call != nil {
+			w.finish(r)
+		}
 	}
 }

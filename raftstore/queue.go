@@ -43,11 +43,10 @@ type queue struct {
 	bytes int
 	limit int
 	shut  bool
-	ready chan struct{} // holds a token while calls may be there
 }
 
 func newQueue(limit int) *queue {
-	return &queue{limit: limit, ready: make(chan struct{}, 1)}
+	return &queue{limit: limit}
 }
 
 // push adds a call. It refuses one that no entry can hold, one of a stream that is closed, and any while too much is
@@ -61,11 +60,7 @@ func (q *queue) push(w waiting) error {
 	if w.stream != nil {
 		l = &w.stream.lane
 	}
-	if err := q.add(l, w); err != nil {
-		return err
-	}
-	q.wake()
-	return nil
+	return q.add(l, w)
 }
 
 func (q *queue) add(l *lane, w waiting) error {
@@ -91,13 +86,6 @@ func (q *queue) add(l *lane, w waiting) error {
 func (q *queue) admits(l *lane, size int) bool {
 	return l.len() < max(reservedCalls, q.limit-q.count) &&
 		l.bytes+size <= max(reservedBytes, maxQueueBytes-q.bytes)
-}
-
-func (q *queue) wake() {
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
 }
 
 // pop takes up to n calls that fit one entry: all of them in the order of the lanes, or when they are more, one of
@@ -126,9 +114,6 @@ func (q *queue) pop(n int) []waiting {
 			q.lanes.push(l)
 		}
 	}
-	if q.count > 0 {
-		q.wake()
-	}
 	return taken
 }
 
@@ -143,9 +128,6 @@ func (q *queue) popOld(t time.Time) []waiting {
 			q.gone(1, w.size)
 			old = append(old, w)
 		}
-	}
-	if q.count > 0 {
-		q.wake()
 	}
 	return old
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/raft"
@@ -24,12 +25,10 @@ type Store struct {
 	raft    *raft.Raft
 	machine *machine
 
-	lead   atomic.Pointer[leadership] // nil while this node may not answer
-	led    chan struct{}              // closed when this node leads for the first time
-	queue  *queue
-	slots  chan struct{} // one token per entry in flight
-	flying chan *batch   // entries in flight, in order
-	flight flight        // the same, for the state machine
+	lead  atomic.Pointer[leadership] // nil while this node may not answer
+	led   chan struct{}              // closed when this node leads for the first time
+	queue *queue
+	pen   pen
 
 	armed   atomic.Int64  // store time that the expirer waits for
 	rearm   chan struct{} // wakes the expirer
@@ -48,8 +47,8 @@ func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{
 		cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
 		handOver: newHandOver(cfg.hotFor, cfg.heldBack),
-		slots:    make(chan struct{}, inFlight), flying: make(chan *batch, inFlight),
-		rearm: make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
+		pen:      pen{slow: time.NewTimer(time.Hour)},
+		rearm:    make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
 	}
 	s.armed.Store(math.MaxInt64)
 	defer func() {
@@ -71,10 +70,9 @@ func Open(cfg Config) (_ *Store, err error) {
 	if err = s.startRaft(s.raftConfig(logger)); err != nil {
 		return nil, err
 	}
-	s.done.Add(5)
+	s.done.Add(4)
 	go s.follow()
-	go s.propose()
-	go s.complete()
+	go s.attend()
 	go s.expire()
 	go s.writeScriptLog()
 	return s, nil

@@ -51,6 +51,7 @@ func (st *Stream) Submit(c *commands.Call) {
 	st.pending.Add(1)
 	s.enqueue(w)
 	s.followUp(c, w.since)
+	s.propose()
 }
 
 // tryWithout tries to answer a call without the log. It can, if the call changes nothing, or is refused because the

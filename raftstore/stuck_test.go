@@ -52,9 +52,15 @@ type answer struct {
 // ask submits a SET and returns where its answer comes.
 func ask(t *testing.T, s *Store, key string) chan answer {
 	t.Helper()
+	return askFor(t, s, "SET", key, "v")
+}
+
+// askFor submits a request on a stream of its own and returns where its answer comes.
+func askFor(t *testing.T, s *Store, line ...string) chan answer {
+	t.Helper()
 	answers, began := make(chan answer, 1), time.Now()
 	s.Open().Submit(&commands.Call{
-		Requests: []*commands.Request{request(t, "SET", key, "v")},
+		Requests: []*commands.Request{request(t, line...)},
 		Done:     func(r commands.Result) { answers <- answer{r, time.Since(began)} },
 	})
 	return answers
@@ -96,5 +102,32 @@ func TestNobodyWaitsTwice(t *testing.T) {
 	l.tokens <- struct{}{}
 	if a := <-third; a.after > cfg.MaxWait*15/10 {
 		t.Errorf("answered after %v, MaxWait is %v", a.after, cfg.MaxWait)
+	}
+}
+
+// TestAHangingStateMachineLeavesNobodyWithoutAnswer holds up the state machine with one entry in it, one in the log
+// behind it, and calls in the queue.
+func TestAHangingStateMachineLeavesNobodyWithoutAnswer(t *testing.T) {
+	cfg := DefaultConfig(t.TempDir())
+	cfg.MaxWait = 400 * time.Millisecond
+	s := open(t, cfg)
+	s.machine.mu.Lock()
+	var asked []chan answer
+	for range 10 {
+		asked = append(asked, askFor(t, s, "INCR", "k")) // it always goes through the log
+	}
+	for i, answers := range asked {
+		select {
+		case a := <-answers:
+			if !strings.HasPrefix(a.Reply.Str, "ERR UNKNOWN outcome") && !strings.HasPrefix(a.Reply.Str, "TRYAGAIN ") {
+				t.Errorf("request %d: %+v", i, a)
+			}
+		case <-time.After(20 * cfg.MaxWait):
+			t.Errorf("request %d was never answered", i)
+		}
+	}
+	s.machine.mu.Unlock()
+	if a := <-askFor(t, s, "INCR", "k"); a.Reply.IsErr() {
+		t.Errorf("afterwards: %+v", a)
 	}
 }

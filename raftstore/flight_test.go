@@ -1,0 +1,45 @@
+package raftstore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+)
+
+// Of the calls of one entry each has its own time: one that waited long for its place in the entry takes nothing from
+// the others. Every call is answered once.
+func TestCallsOfAnEntryAreLateOneByOne(t *testing.T) {
+	const patience = time.Minute
+	for _, tt := range []struct {
+		name   string
+		waited []time.Duration // until now
+		sent   time.Duration   // how long ago Raft was given the entry
+		want   string
+	}{
+		{"one is late", []time.Duration{patience / 2, 2 * patience, patience / 2}, patience / 2, "[done] [late] [done]"},
+		{"all are late", []time.Duration{2 * patience, patience}, patience, "[late] [late]"},
+		{"none is late", []time.Duration{0, patience / 2}, patience / 2, "[done] [done]"},
+		{"the log gets its time", []time.Duration{0, 2 * patience}, patience / 5, "[done] [done]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			now := time.Now()
+			b, got := &batch{sent: now.Add(-tt.sent)}, make([][]string, len(tt.waited))
+			for i, waited := range tt.waited {
+				call := &commands.Call{Done: func(r commands.Result) { got[i] = append(got[i], r.Reply.Str) }}
+				b.waiting = append(b.waiting, waiting{call: call, since: now.Add(-waited)})
+			}
+			for range 2 {
+				fail(b.overdue(now, patience), commands.Result{Reply: resp.Status("late")})
+			}
+			b.answer(slices.Repeat([]resp.Value{resp.Status("done")}, len(tt.waited)))
+			b.fail(commands.Result{Reply: resp.Status("failed")})
+			if text := fmt.Sprint(got); text != "["+tt.want+"]" {
+				t.Errorf("answers %s, want [%s]", text, tt.want)
+			}
+		})
+	}
+}
