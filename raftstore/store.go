@@ -14,6 +14,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/hashicorp/raft"
+
+	"github.com/redfence/redfence/raftstore/cluster"
 )
 
 // Store is one node of the replicated store. All its methods may be called from any goroutine.
@@ -22,6 +24,7 @@ type Store struct {
 	id      identity
 	lock    *flock.Flock
 	disk    *disk
+	port    *cluster.TCP // nil when this node is alone
 	raft    *raft.Raft
 	machine *machine
 
