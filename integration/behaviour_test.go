@@ -30,6 +30,8 @@ type backend struct {
 var backends = []backend{
 	{name: "redis-server", start: startRedis},
 	{name: "raft", start: startRaft, fences: true},
+	{name: "quorum3", start: startQuorum(3), fences: true},
+	{name: "quorum5", start: startQuorum(5), fences: true},
 }
 
 func startRedis(t testing.TB) deployment {
@@ -42,7 +44,14 @@ func startRaft(t testing.TB) deployment {
 	return served{harness.StartRedfence(t)}
 }
 
-// served is a deployment of one process.
+func startQuorum(nodes int) func(t testing.TB) deployment {
+	return func(t testing.TB) deployment {
+		t.Helper()
+		return served{harness.StartQuorum(t, nodes).Server}
+	}
+}
+
+// served is a deployment whose clients talk to one process.
 type served struct{ *harness.Server }
 
 func (s served) Address() string { return s.Addr }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redfence/redfence/integration/clients/resource"
-	"github.com/redfence/redfence/integration/harness"
 )
 
 // clientTimeout bounds one run of a client program.
@@ -51,6 +51,7 @@ func TestClients(t *testing.T) {
 		t.Skip("skipped: -short leaves out the client programs")
 	}
 	programs := buildClients(t)
+	t.Logf("on %s", clientBackend(t).name)
 	t.Run("redisson/wakeup", programs.testWakeup)
 	t.Run("redisson/contention", programs.testContention)
 	t.Run("redisson/contention-is-noticed", programs.testContentionIsNoticed)
@@ -130,15 +131,31 @@ func (p clientPrograms) testContentionIsNoticed(t *testing.T) {
 }
 
 // onRedis tells whether the programs are to judge a real redis-server, which shows that they ask for nothing else.
-func onRedis() bool { return os.Getenv("REDFENCE_CLIENTS_ON") == "redis" }
+func onRedis() bool { return os.Getenv("REDFENCE_CLIENTS_ON") == "redis-server" }
+
+// clientBackend is what the programs of this run talk to: what REDFENCE_CLIENTS_ON names, else one of Redfence's own,
+// each in its turn.
+func clientBackend(t *testing.T) backend {
+	t.Helper()
+	name := os.Getenv("REDFENCE_CLIENTS_ON")
+	if name == "" {
+		own := backends[1:]
+		return own[commitNumber(t)/rotationStep%uint64(len(own))]
+	}
+	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
+	if i < 0 {
+		t.Fatalf("REDFENCE_CLIENTS_ON is %q, which is none of the backends", name)
+	}
+	return backends[i]
+}
+
+// rotationStep makes the backend's turn independent of that of the programs' variants, of which there are up to four.
+const rotationStep = 12
 
 // startServer starts the server under test and answers its address.
 func startServer(t *testing.T) string {
 	t.Helper()
-	if onRedis() {
-		return harness.StartRedis(t).Addr
-	}
-	return harness.StartRedfence(t).Addr
+	return clientBackend(t).start(t).Address()
 }
 
 func startResource(t *testing.T) *resource.Resource {
