@@ -26,8 +26,9 @@ type request struct {
 	crowd   *crowd          // of those that want the same absent key
 }
 
-func newRequest(s *Stream, c *commands.Call) *request {
-	r := &request{engine: s.engine, stream: s, call: c}
+// newRequest is a call of a session, or of the engine's own when there is no stream.
+func newRequest(e *Engine, s *Stream, c *commands.Call) *request {
+	r := &request{engine: e, stream: s, call: c}
 	if len(c.Requests) > 0 {
 		r.db = c.Requests[0].DB
 	} else if len(c.Watched) > 0 {
@@ -48,10 +49,10 @@ func newRequest(s *Stream, c *commands.Call) *request {
 func (r *request) start() {
 	e := r.engine
 	r.began = e.cfg.Clock.Now()
+	r.track()
 	if e.special(r) {
 		return
 	}
-	r.track()
 	if e.crowds.join(r) {
 		return
 	}
@@ -59,14 +60,14 @@ func (r *request) start() {
 }
 
 // track notes the keys that the session is about to read, if it keeps copies. That is before they are read, so that no
-// change slips in between.
+// change slips in between. Of a script all keys count that its call names, as in Redis 7.0, for it may read them.
 func (r *request) track() {
 	if !r.call.Track {
 		return
 	}
 	var list []commands.Access
 	for _, q := range r.call.Requests {
-		if q.Spec.Flags.Has(commands.ReadOnly) {
+		if q.Spec.Flags.Has(commands.ReadOnly) || q.Spec.Group == commands.Scripting {
 			for _, key := range q.Keys() {
 				list = append(list, commands.Access{Kind: commands.ReadKey, Key: key})
 			}

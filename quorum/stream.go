@@ -29,7 +29,7 @@ func (e *Engine) Open() *Stream { return &Stream{engine: e} }
 
 // Submit runs a call. It does not wait.
 func (s *Stream) Submit(c *commands.Call) {
-	r := newRequest(s, c)
+	r := newRequest(s.engine, s, c)
 	s.mu.Lock()
 	r.started = !slices.ContainsFunc(s.open, r.conflicts)
 	s.open = append(s.open, r)

@@ -140,9 +140,7 @@ func (e *Engine) deleteAll(r *request, db int, keys []string, done func()) {
 			}
 			over()
 		}}
-		inner := newRequest(nil, call)
-		inner.engine = e
-		inner.start()
+		newRequest(e, nil, call).start()
 	}
 	over()
 }
