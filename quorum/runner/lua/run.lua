@@ -18,10 +18,14 @@ local function hint(key, ttl)
   return ttl
 end
 
--- open remembers a key as it is before the first write to it.
+-- open remembers a key as it is before the first write to it, and at each further write whether an earlier one took it
+-- away: if it comes back then, that is a new instance.
 local function open(key)
   local w = opened[key]
-  if w then return w end
+  if w then
+    w.gone = w.gone or call('EXISTS', key) == 0
+    return w
+  end
   local till
   w = {key = key, hold = 0}
   w.number, w.request, w.mark, w.token, till = lookup(key)
@@ -43,7 +47,7 @@ local function after(w)
     new.kind, new.items = content(w.key)
     new.name = name(new.kind, new.items)
   end
-  new.fresh = new.till ~= -2 and (w.till == -2 or w.set and new.name ~= w.name)
+  new.fresh = new.till ~= -2 and (w.till == -2 or w.gone or w.set and new.name ~= w.name)
   w.new = new
   return new
 end
@@ -78,7 +82,7 @@ end
 local function settle(w)
   local new = after(w)
   local existed, exists = w.till ~= -2, new.till ~= -2
-  local same = existed and exists and new.name == w.name
+  local same = existed and exists and not w.gone and new.name == w.name
   if not existed and not exists or same and new.till == w.till and not w.timed then return nil end
   local shorter = same and new.till ~= -1 and (w.till == -1 or new.till < w.till)
   local ended = existed and not same and w.ended or existed and not exists and w.del or shorter
