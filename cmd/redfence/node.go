@@ -27,7 +27,7 @@ type opener func(cfg Config, log *logger, events proxy.Events) (store, error)
 
 // openers are the modes that can be served.
 func openers() map[string]opener {
-	return map[string]opener{modeRaft: openRaft}
+	return map[string]opener{modeRaft: openRaft, modeQuorum: openQuorum}
 }
 
 // node is the running process: a store, the front end before it, and HTTP beside it.

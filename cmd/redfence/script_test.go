@@ -31,7 +31,9 @@ func TestMain(m *testing.M) {
 //	                           address and $NAME_http to its HTTP address, and keeps what it logs in NAME.log
 //	end NAME SIGNAL CODE       send it TERM, INT or KILL; it must end with that exit code (-1 after KILL)
 //	ask ADDRESS ARG...         send one command to a server and print the reply
-//	get URL                    print status and body of an HTTP answer
+//	get URL [STATUS]           print status and body of an HTTP answer, as soon as it has that status
+//	nodes NUMBER               so many redis-servers, in the background; sets $NODE1 and so on to their URLs
+//	killnode NUMBER            end one of them
 //
 // $CERTS is a directory with ca.pem, and server and client certificates that it signed.
 func TestScripts(t *testing.T) {
@@ -44,6 +46,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Values[processesKey{}] = map[string]*process{}
+			env.Values[nodesKey{}] = map[int]*exec.Cmd{}
 			env.Setenv("CERTS", certs.dir)
 			return nil
 		},
@@ -53,6 +56,9 @@ func TestScripts(t *testing.T) {
 			"end":   endServer,
 			"ask":   askServer,
 			"get":   getURL,
+
+			"nodes":    startNodes,
+			"killnode": killNode,
 		},
 	})
 }
@@ -93,14 +99,26 @@ func askServer(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func getURL(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: get URL")
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: get URL [STATUS]")
 	}
+	status, body := fetch(ts, args[0])
+	for deadline := time.Now().Add(patience); len(args) == 2 && strconv.Itoa(status) != args[1]; {
+		if time.Now().After(deadline) {
+			ts.Fatalf("still status %d after %s", status, patience)
+		}
+		time.Sleep(20 * time.Millisecond)
+		status, body = fetch(ts, args[0])
+	}
+	fmt.Fprintf(ts.Stdout(), "%d\n%s", status, body)
+}
+
+func fetch(ts *testscript.TestScript, url string) (status int, body []byte) {
 	client := http.Client{Timeout: patience}
-	answer, err := client.Get(args[0])
+	answer, err := client.Get(url)
 	ts.Check(err)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	body, err = io.ReadAll(answer.Body)
 	ts.Check(err)
-	fmt.Fprintf(ts.Stdout(), "%d\n%s", answer.StatusCode, body)
+	return answer.StatusCode, body
 }

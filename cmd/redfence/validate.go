@@ -150,8 +150,10 @@ func (c *Config) validateNodes() error {
 	for i, node := range c.Nodes {
 		opt, err := redis.ParseURL(node)
 		switch {
-		case err != nil: // the error and the URL may hold a password
+		case err != nil || opt.Network != "tcp": // the error and the URL may hold a password
 			errs = append(errs, fmt.Errorf("--node number %d is not a Redis URL; it must be redis://host:port", i+1))
+		case strings.Contains(node, "?"):
+			errs = append(errs, fmt.Errorf("--node %s has parameters; leave out what begins with the question mark", opt.Addr))
 		case opt.DB != 0:
 			errs = append(errs, fmt.Errorf("--node %s names database %d; leave it out, clients choose with SELECT", opt.Addr, opt.DB))
 		case seen[opt.Addr]:
@@ -169,7 +171,6 @@ func (c *Config) validateBuilt() error {
 		asked bool
 		what  string
 	}{
-		{c.Mode == modeQuorum && len(c.Nodes) > 0, "quorum mode (--node, --mode quorum)"},
 		{len(c.Join) > 0 || c.BootstrapExpect > 1, "a cluster of several members (--join, --bootstrap-expect)"},
 		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
 	}
@@ -177,7 +178,7 @@ func (c *Config) validateBuilt() error {
 	for _, p := range planned {
 		if p.asked {
 			errs = append(errs, fmt.Errorf("%s is not built yet in this version; "+
-				"raft mode on a single node is, start it without these flags", p.what))
+				"raft mode on a single node and quorum mode are, start it without these flags", p.what))
 		}
 	}
 	return errors.Join(errs...)

@@ -19,10 +19,14 @@ func StartQuorum(t testing.TB, n int, args ...string) *Quorum {
 	return StartProxy(t, nodes, args...)
 }
 
+// nodeTimeout is how long a vote waits for a node in tests that are about something else: so long that a busy machine
+// makes no difference.
+const nodeTimeout = "2s"
+
 // StartProxy runs one more redfence process over nodes that are there.
 func StartProxy(t testing.TB, nodes []*Server, args ...string) *Quorum {
 	t.Helper()
-	var flags []string
+	flags := []string{"--node-timeout", nodeTimeout}
 	for _, node := range nodes {
 		flags = append(flags, "--node", "redis://"+node.Addr)
 	}
