@@ -130,6 +130,7 @@ func (a *Admission) review() {
 		a.standing[i] = standing
 	}
 	for i := range a.cluster.nodes {
+		a.cluster.nodes[i].settleSteps()
 		changed = a.apply(i, a.cluster.judge(i), now) || changed
 	}
 	a.limited = a.cluster.limit(a.cfg.MaxLockTTL)
@@ -175,8 +176,8 @@ func (a *Admission) apply(i int, v Verdict, now time.Duration) bool {
 func (a *Admission) tell(n *nodeState, v Verdict) {
 	switch v.Standing {
 	case Quarantined:
-		if a.cluster.id == "" {
-			a.log.Info("new node", "node", n.name, "reason", string(v.Reason))
+		if !a.cluster.wasCounted() {
+			a.log.Info("node does not count yet", "node", n.name, "reason", string(v.Reason))
 			return
 		}
 		a.log.Warn("node quarantined: its votes count only for locks that it demonstrably knows", "node", n.name, "reason", string(v.Reason))

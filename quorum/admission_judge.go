@@ -21,6 +21,8 @@ type nodeState struct {
 	facts Facts
 
 	steps    int           // of its clock, that the last admission has made up for
+	stepped  int           // of its clock, that were seen
+	before   string        // the canary from before the last of them
 	immortal int64         // keys without TTL when it was last counted, -1 when it never was
 	since    time.Duration // when its quarantine began, 0 when it is not quarantined
 	marker   string        // the canary of another attempt to admit it
@@ -30,6 +32,21 @@ type nodeState struct {
 
 // reachable tells whether the node has been looked at and answered.
 func (n *nodeState) reachable() bool { return n.facts.Look > 0 && n.facts.Reason == "" }
+
+// settleSteps takes note of steps of the clock. When another proxy has admitted the node since, they are made up for.
+func (n *nodeState) settleSteps() {
+	switch now := firstOf(n.facts.Canaries); {
+	case n.facts.Steps != n.stepped:
+		n.stepped, n.before = n.facts.Steps, now
+		if n.verdict.Canary != "" {
+			n.before = n.verdict.Canary
+		}
+	case n.steps < n.stepped && now != n.before:
+		if got, err := parseCanary(now); err == nil && got.Attempt == "" {
+			n.steps = n.stepped
+		}
+	}
+}
 
 // judge is the verdict about node i, by its facts. It says nothing about a node that does not answer: its last verdict
 // stays, and its answers, should there be some, are checked by the node itself.

@@ -37,6 +37,9 @@ func TestNodesThatForgotAreBroughtUpToDate(t *testing.T) {
 			p.want(allCount)
 			p.everywhere(0, "SET", "lock", "me", "PX", "100000")
 			p.everywhere(3, "HSET", "hash", "f", "v")
+			for _, s := range servers { // as a client does that talks to the nodes directly
+				harness.Dial(t, s.Addr).Want("OK", "SET", "direct", "me", "PX", "100000")
+			}
 			before := ttl(t, servers[1], "lock")
 			forget(t, servers[1])
 			p.do(1, "GET", "lock") // finds out, if no look has
@@ -44,6 +47,9 @@ func TestNodesThatForgotAreBroughtUpToDate(t *testing.T) {
 			p.want(allCount)
 			if after := ttl(t, servers[1], "lock"); after <= 0 || after > before {
 				t.Errorf("TTL %d became %d", before, after)
+			}
+			if ttl(t, servers[1], "direct") <= 0 {
+				t.Error("a key without companion was not copied")
 			}
 			if ttl(t, servers[1], runner.Companion+"lock") <= 0 {
 				t.Error("the companion was not copied")

@@ -82,7 +82,8 @@ type Copy struct {
 type Conditional struct {
 	State
 	// Expect is the version that the node must still have. When it is nil the node's version must be lower than
-	// State.Version instead.
+	// State.Version instead, or be the same of a key that has gone: its end came too early, or a client that talks to
+	// the nodes directly set it.
 	Expect *tally.Version
 	// Instance, when not 0, is the token of the hold that must still be present: a release is carried on only to it.
 	Instance fencing.Token

@@ -1,6 +1,6 @@
 -- Gives keys the states that other nodes have. ARGV, for each key: name, version (number, request), mark, token, type
--- ('' when absent), end, expected number ('' for any lower one), expected request, instance (0: any), absent (1: it
--- must be), number of parts, parts.
+-- ('' when absent), end, expected number ('' for any lower one, or the same when the key has gone), expected request,
+-- instance (0: any), absent (1: it must be), number of parts, parts.
 if refusal then return refusal end
 local out, i = {}, 1
 while i <= argn - 2 do
@@ -8,7 +8,8 @@ while i <= argn - 2 do
   local kind, till, expect, instance, parts = ARGV[i + 5], tonumber(ARGV[i + 6]), ARGV[i + 7], tonumber(ARGV[i + 9]), tonumber(ARGV[i + 11])
   local number, request, mark, token, tokenTill = lookup(key)
   local exists = call('EXISTS', key) == 1
-  local may = expect == '' and number < newNumber or expect ~= '' and number == tonumber(expect) and request == ARGV[i + 8]
+  local gone = kind ~= '' and not exists and number == newNumber and request == newRequest
+  local may = expect == '' and (number < newNumber or gone) or expect ~= '' and number == tonumber(expect) and request == ARGV[i + 8]
   if instance ~= 0 and not (exists and alive(token, tokenTill) == instance) or ARGV[i + 10] == '1' and exists then may = false end
   if kind ~= '' and till ~= -1 and till <= now then may = false end
   if may then
