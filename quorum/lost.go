@@ -154,10 +154,9 @@ func (a *attempt) retracted() {
 }
 
 // mayStand is the number of nodes on which the request may still have an effect, of this attempt or an earlier one.
-func (a *attempt) mayStand() int {
-	n := len(a.left)
+func (a *attempt) mayStand() (n int) {
 	for node := range a.engine.cfg.Nodes {
-		if !a.left[node] && a.request.owed(node) {
+		if a.left[node] || a.request.left(node) {
 			n++
 		}
 	}

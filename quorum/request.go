@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redfence/redfence/commands"
@@ -23,6 +24,7 @@ type request struct {
 	tries   int
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
 	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none
+	past    []*attempt      // that were lost, and put back as far as could be
 	crowd   *crowd          // of those that want the same absent key
 }
 
@@ -120,8 +122,18 @@ func (r *request) owed(node int) bool {
 	return debtor.late[node]
 }
 
-// remember notes the nodes that owe an answer to an attempt; the attempt is locked.
+// left tells whether an earlier attempt may still have an effect on a node.
+func (r *request) left(node int) bool {
+	return slices.ContainsFunc(r.past, func(a *attempt) bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.left[node] || a.late[node]
+	})
+}
+
+// remember notes a lost attempt, and the nodes that owe an answer to it; the attempt is locked.
 func (r *request) remember(a *attempt) {
+	r.past = append(r.past, a)
 	for node, late := range a.late {
 		if late && r.debts == nil {
 			r.debts = make([]*attempt, len(a.late))
