@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,6 +82,7 @@ func (e *Engine) makeGood(node int) {
 			batch = append(batch, at)
 		}
 	}
+	slices.SortFunc(batch, func(a, b place) int { return cmp.Compare(a.key, b.key) }) // maps have no order, and tests repeat
 	keys := make([]runner.Conditional, len(batch))
 	for i, at := range batch {
 		keys[i].Key, keys[i].Version = at.key, a.missed[at]
