@@ -27,6 +27,8 @@ type attempt struct {
 	stop    func()              // ends the timer
 	late    []bool              // nodes whose answer was not waited for, and may still come
 	todo    []func()            // to be done without mu
+	active  map[int]bool        // nodes on which undoing goes on
+	patient bool                // the verdict waits for answers that are late
 	waiting int                 // outcomes that the phase waits for
 	left    map[int]bool        // nodes on which the request may still stand
 	tokens  map[string]*holding // by key: what the winners hold, where that differs
@@ -198,8 +200,11 @@ func (a *attempt) straggler(node int) {
 	case a.phase == fencingPhase: // granted or retracted soon, and this with it
 	case a.stands:
 		a.settle(node)
+	case a.phase == driving:
+		a.driveOn(node)
 	case answer.Answered() && !answer.Wrote(), !answer.Answered() && !answer.Ran:
 		delete(a.left, node)
+		a.lookAgain()
 	case answer.Answered() && a.votes.Kind() == tally.Acquire:
 		a.undo(node)
 	}

@@ -85,7 +85,10 @@ func (a *attempt) undo(node int) {
 	if a.left == nil {
 		a.left = map[int]bool{}
 	}
-	a.left[node] = true
+	if a.active == nil {
+		a.active = map[int]bool{}
+	}
+	a.left[node], a.active[node] = true, true
 	a.waiting++
 	a.engine.stats.undone.Add(1)
 	a.putBack(node, a.votes.Of(node).Writes, 1)
@@ -99,19 +102,27 @@ func (a *attempt) putBack(node int, writes []tally.Write, try int) {
 			delete(a.left, node)
 		}
 		again := len(rest) > 0 && try < maxUndos
+		a.active[node] = again
 		if again {
 			pause := a.engine.cfg.Timeout/8 + time.Duration(a.engine.cfg.Random(int64(a.engine.cfg.Timeout/8)))
 			a.then(func() {
 				a.engine.cfg.Clock.AfterFunc(pause, func() { a.do(func() { a.putBack(node, rest, try+1) }) })
 			})
 		}
-		if !again && try > undoAwaits || again && try != undoAwaits {
-			return
+		if !again && try <= undoAwaits || again && try == undoAwaits {
+			a.waiting--
 		}
-		if a.waiting--; a.waiting == 0 && a.phase == undoing {
-			a.retracted()
+		if !again || try == undoAwaits {
+			a.lookAgain()
 		}
 	})
+}
+
+// lookAgain judges a request that was put back, unless something is waited for.
+func (a *attempt) lookAgain() {
+	if a.waiting == 0 && a.phase == undoing {
+		a.retracted()
+	}
 }
 
 // notPut are the writes that a node has not put back. It may be that it did not hear of it, or that somebody else has
@@ -134,6 +145,9 @@ func (a *attempt) retracted() {
 	var v resp.Value
 	switch notWrote := a.votes.NotWrote(); {
 	case a.mayStand() >= e.need:
+		if a.beginsToWait() {
+			return
+		}
 		v = resp.ErrUnknownVote.Value()
 	case answered < e.need:
 		v = a.tooFew()
@@ -151,6 +165,40 @@ func (a *attempt) retracted() {
 		v = resp.ErrTryAgainVote.Value()
 	}
 	a.finish(func() { r.answer(v) })
+}
+
+// beginsToWait tells whether the outcome, unknown now, may still become known: a node may answer yet, or put the
+// request back. A client can do nothing with an unknown outcome, so it waits for that as long as it would wait for any
+// reply.
+func (a *attempt) beginsToWait() bool {
+	left := retryBudget - a.request.age()
+	if left <= 0 || !a.mayTell() {
+		return false
+	}
+	if !a.patient {
+		a.patient = true
+		a.then(func() { a.engine.cfg.Clock.AfterFunc(left, func() { a.do(a.impatient) }) })
+	}
+	return true
+}
+
+func (a *attempt) mayTell() bool {
+	for node, late := range a.late {
+		if late || a.active[node] {
+			return true
+		}
+	}
+	return false
+}
+
+// impatient ends the wait for late answers.
+func (a *attempt) impatient() {
+	switch a.phase {
+	case undoing:
+		a.retracted()
+	case driving:
+		a.drove()
+	}
 }
 
 // mayStand is the number of nodes on which the request may still have an effect, of this attempt or an earlier one.

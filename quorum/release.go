@@ -13,22 +13,35 @@ import (
 // the same state after it are given the same version, so that the next request can agree.
 func (a *attempt) drive() {
 	a.phase = driving
-	source := a.furthest()
-	answer := a.votes.Of(source)
-	goal := tally.Version{Number: a.highestNumber() + 1, Request: a.op.ID}
 	a.left = map[int]bool{}
-	for node, other := range a.votes.All() {
-		if !other.Answered() {
-			continue
-		}
-		a.left[node] = other.Wrote() && !ended(other)
-		keys := carriedOn(answer.Writes, other, goal)
-		if len(keys) == 0 {
-			continue
-		}
-		a.waiting++
-		a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) { a.do(a.driven) })
+	source, goal := a.furthest(), tally.Version{Number: a.highestNumber() + 1, Request: a.op.ID}
+	for node := range a.votes.All() {
+		a.driveTo(node, source, goal)
 	}
+	if a.waiting == 0 {
+		a.drove()
+	}
+}
+
+// driveTo brings a node that has answered to the version goal.
+func (a *attempt) driveTo(node, source int, goal tally.Version) {
+	other := a.votes.Of(node)
+	if !other.Answered() {
+		return
+	}
+	a.left[node] = other.Wrote() && !ended(other)
+	keys := carriedOn(a.votes.Of(source).Writes, other, goal)
+	if len(keys) == 0 {
+		return
+	}
+	a.waiting++
+	a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) { a.do(a.driven) })
+}
+
+// driveOn takes an answer that comes while the release waits for it.
+func (a *attempt) driveOn(node int) {
+	other := a.votes.Of(node)
+	a.left[node] = other.Wrote() && !ended(other)
 	if a.waiting == 0 {
 		a.drove()
 	}
@@ -105,6 +118,9 @@ func (a *attempt) drove() {
 		a.announce(source)
 		a.finish(func() { r.answer(source.Reply) })
 	case without+may >= a.engine.need:
+		if a.beginsToWait() {
+			return
+		}
 		a.finish(func() { r.answer(resp.ErrUnknownVote.Value()) })
 	case a.votes.Answered() < a.engine.need:
 		v := a.tooFew()
