@@ -205,8 +205,22 @@ func (a *attempt) straggler(node int) {
 	case answer.Answered() && !answer.Wrote(), !answer.Answered() && !answer.Ran:
 		delete(a.left, node)
 		a.lookAgain()
-	case answer.Answered() && a.votes.Kind() == tally.Acquire:
+	case !answer.Answered():
+	default:
+		a.latecomer(node)
+	}
+}
+
+// latecomer deals with what a node wrote that answers after the vote was lost. As long as the request is not answered,
+// such an answer may show that it is no acquisition but a release, or a renewal.
+func (a *attempt) latecomer(node int) {
+	switch kind := a.votes.Kind(); {
+	case kind == tally.Acquire:
 		a.undo(node)
+	case a.phase == undoing && kind == tally.Release:
+		a.drive()
+	case a.phase == undoing:
+		a.finish(a.renewAgain)
 	}
 }
 

@@ -118,10 +118,14 @@ func (a *attempt) putBack(node int, writes []tally.Write, try int) {
 	})
 }
 
-// lookAgain judges a request that was put back, unless something is waited for.
+// lookAgain judges a lost request, unless something is waited for.
 func (a *attempt) lookAgain() {
-	if a.waiting == 0 && a.phase == undoing {
+	switch {
+	case a.waiting > 0:
+	case a.phase == undoing:
 		a.retracted()
+	case a.phase == driving:
+		a.drove()
 	}
 }
 
@@ -177,7 +181,7 @@ func (a *attempt) beginsToWait() bool {
 	}
 	if !a.patient {
 		a.patient = true
-		a.then(func() { a.engine.cfg.Clock.AfterFunc(left, func() { a.do(a.impatient) }) })
+		a.then(func() { a.engine.cfg.Clock.AfterFunc(left, func() { a.do(a.lookAgain) }) })
 	}
 	return true
 }
@@ -189,16 +193,6 @@ func (a *attempt) mayTell() bool {
 		}
 	}
 	return false
-}
-
-// impatient ends the wait for late answers.
-func (a *attempt) impatient() {
-	switch a.phase {
-	case undoing:
-		a.retracted()
-	case driving:
-		a.drove()
-	}
 }
 
 // mayStand is the number of nodes on which the request may still have an effect, of this attempt or an earlier one.

@@ -18,9 +18,7 @@ func (a *attempt) drive() {
 	for node := range a.votes.All() {
 		a.driveTo(node, source, goal)
 	}
-	if a.waiting == 0 {
-		a.drove()
-	}
+	a.lookAgain()
 }
 
 // driveTo brings a node that has answered to the version goal.
@@ -35,16 +33,19 @@ func (a *attempt) driveTo(node, source int, goal tally.Version) {
 		return
 	}
 	a.waiting++
-	a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) { a.do(a.driven) })
+	a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) {
+		a.do(func() {
+			a.waiting--
+			a.lookAgain()
+		})
+	})
 }
 
 // driveOn takes an answer that comes while the release waits for it.
 func (a *attempt) driveOn(node int) {
 	other := a.votes.Of(node)
 	a.left[node] = other.Wrote() && !ended(other)
-	if a.waiting == 0 {
-		a.drove()
-	}
+	a.lookAgain()
 }
 
 // furthest is the node that executed the release on the highest version.
@@ -91,13 +92,6 @@ func carriedOn(writes []tally.Write, other *tally.Answer, goal tally.Version) []
 		})
 	}
 	return keys
-}
-
-// driven takes what became of a copy on a node.
-func (a *attempt) driven() {
-	if a.waiting--; a.waiting == 0 && a.phase == driving {
-		a.drove()
-	}
 }
 
 // drove answers a release that was carried on: with success when a majority is without the hold now.

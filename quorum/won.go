@@ -97,8 +97,8 @@ func (a *attempt) propose(key string, h *holding) (asked int) {
 	if h.refused {
 		h.mark, h.refused = fencing.Next(h.mark, 0), false
 	}
-	for node, has := range h.by {
-		if has == h.mark {
+	for node := range a.votes.All() {
+		if has, won := h.by[node]; !won || has == h.mark {
 			continue
 		}
 		asked++
