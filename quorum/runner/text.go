@@ -13,15 +13,16 @@ type Text struct {
 	SHA string // of Raw, as the client knows it
 
 	wrapped   func() *Program
-	tailCall  int   // the line of the first call of a command in tail position
+	tailCall  int // the line of the first call of a command in tail position
+	batch     batch
 	firstCall int   // the line of the first call of a command
 	form      *form // what it does, if that is known
 }
 
 // NewText prepares a script. The program that wraps it is made when it is first needed.
 func NewText(raw string) *Text {
-	name := sha(raw)
-	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), firstCall: lineOf(raw, "call"), form: forms[canonical(raw)], wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
+	name, spelled := sha(raw), canonical(raw)
+	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), firstCall: lineOf(raw, "call"), form: forms[spelled], batch: batches[spelled], wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
 }
 
 // mayWrite tells whether a script's shebang says that it may write, which *_RO commands refuse.
