@@ -96,6 +96,12 @@ func bind(t testing.TB, line ...string) *commands.Request {
 
 const testWall = 1_796_000_000_000_000
 
+// How long a test waits for what must happen, and how often it looks.
+const (
+	eventually = 10 * time.Second
+	tick       = 5 * time.Millisecond
+)
+
 // run executes one command line, a script's text included, and wants an answer.
 func (n *node) run(line ...string) Result {
 	n.t.Helper()
