@@ -7,9 +7,11 @@ import (
 
 func TestDecode(t *testing.T) {
 	values := []Value{
-		{}, OK(), Err("ERR no"), Int(-5), Int(math.MaxInt64), Str(""), Str("a\r\nb\x00"), Arr(), Arr(Int(1), Arr(Str("x")), Value{}),
+		{},
+		OK(), Err("ERR no"), Int(-5), Int(math.MaxInt64), Str(""), Str("a\r\nb\x00"), Arr(), Arr(Int(1), Arr(Str("x")), Value{}),
 		MapOf(Str("k"), Int(1)), SetOf(Str("a")), PushOf(Str("message"), Str("c")), Float(1.5), Float(math.Inf(-1)), Bool(true), Bool(false),
-		Text("hello"), {Kind: BigNumber, Str: "123456789012345678901234567890"},
+		Text("hello"),
+		{Kind: BigNumber, Str: "123456789012345678901234567890"},
 	}
 	for _, want := range values {
 		wire := string(Append(nil, want, RESP3))

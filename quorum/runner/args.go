@@ -14,7 +14,8 @@ type built struct {
 	once    sync.Once
 	program *Program
 	args    []any // EVALSHA, SHA1, number of keys, keys, arguments
-	general bool  // no lean form; for tests, which compare the two
+	isLean  bool
+	general bool // no lean form; for tests, which compare the two
 }
 
 // commandLines is the program of everything that has no form of its own.

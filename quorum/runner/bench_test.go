@@ -43,6 +43,7 @@ func BenchmarkLockCycle(b *testing.B) {
 
 // cycles runs b.N cycles in pipelines.
 func cycles(b *testing.B, n *node, lines func(i int, key string) [][]any) {
+	b.Helper()
 	const batch = 128
 	before := n.cpu()
 	for done := 0; done < b.N; done += batch {

@@ -45,7 +45,7 @@ func broken(err error) Result { return Result{Reason: tally.Reason(err.Error()),
 
 // decodeAnswer reads what lua/gate.lua and the programs answer: a letter, the node's time in µs, a blank, the rest.
 func decodeAnswer(op Op, s string) Result {
-	if run, ok := op.(*Run); ok && s != "" && s[0] == 'a' {
+	if run, ok := op.(*Run); ok && strings.HasPrefix(s, "a") && run.build().isLean {
 		return run.leanResult(s[1:])
 	}
 	head, rest, ok := strings.Cut(s, " ")

@@ -104,10 +104,8 @@ func nextToken(s string) (token, rest string) {
 	n := 0
 	switch c := s[0]; {
 	case strings.HasPrefix(s, "--[["):
-		if end := strings.Index(s, "]]"); end >= 0 {
-			return "", s[end+2:]
-		}
-		return "", ""
+		_, rest, _ = strings.Cut(s, "]]")
+		return "", rest
 	case strings.HasPrefix(s, "--"):
 		_, rest, _ = strings.Cut(s, "\n")
 		return "", rest

@@ -68,6 +68,7 @@ func (r *Run) buildLean() bool {
 }
 
 func (b *built) lean(p *Program, keys []string, argv ...string) {
+	b.isLean = true
 	b.begin(p, keys, len(argv)+2)
 	b.add(argv...)
 }

@@ -197,7 +197,7 @@ func TestAccept(t *testing.T) {
 func TestScan(t *testing.T) {
 	n := newNode(t)
 	n.send(&Admit{Canary: "c"}, Target{})
-	for _, key := range strings.Split("abcdefghij", "") {
+	for key := range strings.SplitSeq("abcdefghij", "") {
 		n.run("SET", key, "v")
 	}
 	n.run("DEL", "a")

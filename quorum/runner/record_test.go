@@ -66,13 +66,24 @@ func TestWrites(t *testing.T) {
 		{"its release", [][]string{{"HSET", "k", "o", "1"}}, []string{"EVAL", rlockRelease, "2", "k", "c", "0", "30000", "o"}, "k-"},
 		{"its release by another", [][]string{{"HSET", "k", "o", "1"}}, []string{"EVAL", rlockRelease, "2", "k", "c", "0", "30000", "x"}, ""},
 		{"a computed key", nil, []string{"EVAL", "redis.call('set', KEYS[1] .. ':x', 1)", "1", "k"}, "k:x+f"},
-		{"only the first key's elements end a hold", [][]string{{"RPUSH", "q", "a", "b"}},
-			[]string{"EVAL", "redis.call('lrem', KEYS[2], 0, 'a') redis.call('set', KEYS[1], 1)", "2", "k", "q"}, "q k+f"},
-		{"written and put back by the script", [][]string{{"SET", "k", "v"}},
-			[]string{"EVAL", "redis.call('set', KEYS[1], 'w') redis.call('set', KEYS[1], 'v')", "1", "k"}, ""},
+		{
+			"only the first key's elements end a hold",
+			[][]string{{"RPUSH", "q", "a", "b"}},
+			[]string{"EVAL", "redis.call('lrem', KEYS[2], 0, 'a') redis.call('set', KEYS[1], 1)", "2", "k", "q"},
+			"q k+f",
+		},
+		{
+			"written and put back by the script",
+			[][]string{{"SET", "k", "v"}},
+			[]string{"EVAL", "redis.call('set', KEYS[1], 'w') redis.call('set', KEYS[1], 'v')", "1", "k"},
+			"",
+		},
 		{"an error keeps earlier writes", nil, []string{"EVAL", "redis.call('set', KEYS[1], 1) error('stop')", "1", "k"}, "k+f"},
-		{"writes through loadstring and _G", nil,
-			[]string{"EVAL", "loadstring('_G.redis.call(\"set\", KEYS[1], 1)')() _G.redis.pcall('set', 'b', 1)", "1", "a"}, "a+f b+f"},
+		{
+			"writes through loadstring and _G", nil,
+			[]string{"EVAL", "loadstring('_G.redis.call(\"set\", KEYS[1], 1)')() _G.redis.pcall('set', 'b', 1)", "1", "a"},
+			"a+f b+f",
+		},
 	}
 	n := newNode(t)
 	for _, tt := range cases {
@@ -227,7 +238,8 @@ func TestReports(t *testing.T) {
 
 	a = n.run("EVAL", "return redis.call('time')", "0").Answer
 	assert.Equal(t, resp.Strs("1796000000", "0"), a.Reply)
-	assert.Equal(t, n.reply("EVAL", "return math.random(1000000)", "0"), n.reply("EVAL", "return math.random(1000000)", "0"))
+	drawn := n.reply("EVAL", "return math.random(1000000)", "0")
+	assert.Equal(t, drawn, n.reply("EVAL", "return math.random(1000000)", "0"))
 }
 
 func TestOwnKeysAreHidden(t *testing.T) {
@@ -256,9 +268,21 @@ func TestNodesAgree(t *testing.T) {
 	a.run("SADD", "s", "1", "2", "z", long)
 	b.run("SADD", "s", long, "z", "2", "1")
 	for _, line := range [][]string{
-		{"HGETALL", "h"}, {"HKEYS", "h"}, {"HVALS", "h"}, {"SMEMBERS", "s"}, {"HSCAN", "h", "0"}, {"SSCAN", "s", "0"}, {"KEYS", "*"},
-		{"SRANDMEMBER", "s", "3"}, {"SRANDMEMBER", "s", "-5"}, {"HRANDFIELD", "h", "2", "WITHVALUES"}, {"SPOP", "s"}, {"SPOP", "s", "2"},
-		{"EVAL", "return redis.call('hgetall', 'h')", "0"}, {"EVAL", "return redis.call('hvals', 'h')", "0"}, {"HDEL", "h", "a"},
+		{"HGETALL", "h"},
+		{"HKEYS", "h"},
+		{"HVALS", "h"},
+		{"SMEMBERS", "s"},
+		{"HSCAN", "h", "0"},
+		{"SSCAN", "s", "0"},
+		{"KEYS", "*"},
+		{"SRANDMEMBER", "s", "3"},
+		{"SRANDMEMBER", "s", "-5"},
+		{"HRANDFIELD", "h", "2", "WITHVALUES"},
+		{"SPOP", "s"},
+		{"SPOP", "s", "2"},
+		{"EVAL", "return redis.call('hgetall', 'h')", "0"},
+		{"EVAL", "return redis.call('hvals', 'h')", "0"},
+		{"HDEL", "h", "a"},
 	} {
 		requireSameAnswer(t, a.run(line...).Answer, b.run(line...).Answer, "%q", line)
 	}

@@ -24,7 +24,7 @@ type node struct {
 }
 
 // newNode starts a redis-server on a free port.
-func newNode(t testing.TB, more ...string) *node {
+func newNode(t testing.TB) *node {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -32,8 +32,7 @@ func newNode(t testing.TB, more ...string) *node {
 	}
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
-	argv := append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, more...)
-	cmd := exec.Command(path, argv...) //nolint:gosec // a test's own server
+	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()) //nolint:gosec // a test's own server
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -55,6 +54,7 @@ func newNode(t testing.TB, more ...string) *node {
 }
 
 func freeAddr(t testing.TB) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
@@ -117,6 +117,7 @@ func (n *node) runID(id string, line ...string) Result {
 }
 
 func runOf(t testing.TB, id string, line ...string) *Run {
+	t.Helper()
 	op := &Run{ID: id, Requests: []*commands.Request{bind(t, line...)}, Wall: testWall, Seen: true}
 	if strings.HasPrefix(strings.ToLower(line[0]), "eval") {
 		op.Text = NewText(line[1])

@@ -23,14 +23,26 @@ func TestSplit(t *testing.T) {
 		args       []string   // numkeys, keys, arguments
 		want       [][]string // the same of each part
 	}{
-		{"locks", renewLocks, []string{"3", "a", "b", "c", "30000", "o1", "o2", "o3"},
-			[][]string{{"1", "a", "30000", "o1"}, {"1", "b", "30000", "o2"}, {"1", "c", "30000", "o3"}}},
-		{"read locks of 3.44", renewReads3, []string{"4", "a", "pa", "b", "pb", "30000", "o1", "o2"},
-			[][]string{{"2", "a", "pa", "30000", "o1"}, {"2", "b", "pb", "30000", "o2"}}},
-		{"read locks of 4.0", renewReads4, []string{"4", "a", "pa", "b", "pb", "30000", "o1", "o2"},
-			[][]string{{"2", "a", "pa", "30000", "o1"}, {"2", "b", "pb", "30000", "o2"}}},
-		{"read locks of 4.7", renewReads47, []string{"4", "a", "pa", "b", "pb", "30000", "2", "o1", "o2", "1", "o3"},
-			[][]string{{"2", "a", "pa", "30000", "2", "o1", "o2"}, {"2", "b", "pb", "30000", "1", "o3"}}},
+		{
+			"locks", renewLocks,
+			[]string{"3", "a", "b", "c", "30000", "o1", "o2", "o3"},
+			[][]string{{"1", "a", "30000", "o1"}, {"1", "b", "30000", "o2"}, {"1", "c", "30000", "o3"}},
+		},
+		{
+			"read locks of 3.44", renewReads3,
+			[]string{"4", "a", "pa", "b", "pb", "30000", "o1", "o2"},
+			[][]string{{"2", "a", "pa", "30000", "o1"}, {"2", "b", "pb", "30000", "o2"}},
+		},
+		{
+			"read locks of 4.0", renewReads4,
+			[]string{"4", "a", "pa", "b", "pb", "30000", "o1", "o2"},
+			[][]string{{"2", "a", "pa", "30000", "o1"}, {"2", "b", "pb", "30000", "o2"}},
+		},
+		{
+			"read locks of 4.7", renewReads47,
+			[]string{"4", "a", "pa", "b", "pb", "30000", "2", "o1", "o2", "1", "o3"},
+			[][]string{{"2", "a", "pa", "30000", "2", "o1", "o2"}, {"2", "b", "pb", "30000", "1", "o3"}},
+		},
 		{"one lock is whole", renewLocks, []string{"1", "a", "30000", "o1"}, nil},
 		{"too few arguments", renewLocks, []string{"2", "a", "b", "30000", "o1"}, nil},
 		{"too many arguments", renewLocks, []string{"2", "a", "b", "30000", "o1", "o2", "o3"}, nil},
