@@ -16,6 +16,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 // wire is a connection to a redis-server that shows replies as they are.
@@ -206,7 +207,7 @@ func compareLine(t *testing.T, n *node, w *wire, line transcript, p resp.Protoco
 	if err != nil || unlike(r) || strings.Contains(line.directive, "want=") {
 		return false
 	}
-	op := &Run{ID: "id", Requests: []*commands.Request{r}, Wall: testWall}
+	op := &Run{ID: "id", Requests: []*commands.Request{r}, Wall: testWall, Seen: true}
 	if strings.HasPrefix(r.Spec.Name, "eval") {
 		if w.do("SCRIPT", "LOAD", line.args[1])[0] == '-' {
 			return false // never gets as far as the runner
@@ -218,6 +219,7 @@ func compareLine(t *testing.T, n *node, w *wire, line transcript, p resp.Protoco
 	if !empty(t, res, line) {
 		return true
 	}
+	requireNamed(t, op, res.Answer)
 	got := string(resp.Append(nil, res.Answer.Reply, p))
 	if !sameReply(got, want, r, line) {
 		t.Errorf("%s: %s %q\n got %q\nwant %q", line.file, line.directive, line.args, got, want)
@@ -231,6 +233,20 @@ func empty(t *testing.T, res Result, line transcript) bool {
 		t.Errorf("%s: %q: %s", line.file, line.args, res.Reason)
 	}
 	return res.Reason == ""
+}
+
+// requireNamed wants that the node saw the keys that the command table sees.
+func requireNamed(t *testing.T, op *Run, a *tally.Answer) {
+	t.Helper()
+	want := map[string]bool{}
+	for _, key := range op.Requests[0].Keys() {
+		want[key] = true
+	}
+	got := map[string]bool{}
+	for _, s := range a.Seen {
+		got[s.Key] = true
+	}
+	require.Equal(t, want, got, "%q", op.Requests[0].Args)
 }
 
 // onPurpose are scripts whose replies differ: what quorum mode refuses, and traces of the world in front of the node's.

@@ -59,6 +59,8 @@ func TestWrites(t *testing.T) {
 		{"PEXPIRE of nothing", nil, []string{"PEXPIRE", "k", "1000"}, ""},
 		{"PEXPIRE GT that does not hold", [][]string{{"SET", "k", "v", "PX", "60000"}}, []string{"PEXPIRE", "k", "1000", "GT"}, ""},
 		{"PERSIST", [][]string{{"SET", "k", "v", "PX", "60000"}}, []string{"PERSIST", "k"}, "kr"},
+		{"SORT ... STORE", [][]string{{"RPUSH", "a", "2", "1"}}, []string{"SORT", "a", "DESC", "STORE", "b"}, "b+f"},
+		{"SORT", [][]string{{"RPUSH", "a", "2", "1"}}, []string{"SORT", "a"}, ""},
 		{"RENAME", [][]string{{"SET", "a", "v"}}, []string{"RENAME", "a", "b"}, "a- b+f"},
 		{"Redisson's lock", nil, []string{"EVAL", rlockAcquire, "1", "k", "30000", "o"}, "k+f"},
 		{"its re-entry, also for less time", [][]string{{"HSET", "k", "o", "1"}}, []string{"EVAL", rlockAcquire, "1", "k", "30000", "o"}, "k"},

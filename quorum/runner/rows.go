@@ -22,7 +22,7 @@ var effects = map[string]string{
 	"del": "d", "unlink": "d", "getdel": "d", "delex": "d", "rename": "d", "renamenx": "d",
 	"hdel": "e", "lrem": "e", "zrem": "e", "srem": "e", "smove": "e", "hincrby": "e", "hincrbyfloat": "e",
 	"setex": "o", "psetex": "o", "getset": "o", "mset": "o", "msetnx": "o", "copy": "o", "zrangestore": "o",
-	"sunionstore": "o", "sinterstore": "o", "sdiffstore": "o", "zunionstore": "o", "zinterstore": "o", "zdiffstore": "o",
+	"sunionstore": "o", "sinterstore": "o", "sdiffstore": "o", "zunionstore": "o", "zinterstore": "o", "zdiffstore": "o", "sort": "o",
 	"expire": "t", "pexpire": "t", "expireat": "t", "pexpireat": "t",
 }
 

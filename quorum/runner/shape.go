@@ -32,7 +32,7 @@ func shape(r *commands.Request, v resp.Value) resp.Value {
 		return v
 	}
 	switch r.Spec.Name {
-	case "hgetall":
+	case "hgetall", "lcs":
 		return kind(v, resp.Map)
 	case "smembers", "sinter", "sunion", "sdiff":
 		return kind(v, resp.Set)

@@ -28,15 +28,16 @@ local function evalLine(at, n)
   local f = loadstring('return function(redis,KEYS,ARGV,_G,load,loadstring,getmetatable,...) ' .. text .. '\nend', '@user_script')
   local value, encoded = evaluate(f(), keys, argv, name)
   readOnly = was
-  return value, encoded, keys
+  return value, encoded
 end
 
 local function named(into, at, n)
   local args = {}
   for i = 1, n do args[i] = ARGV[at + i] end
-  local _, first, last, step, num = rowOf(lower(args[1]))
+  local command = lower(args[1])
+  local _, first, last, step, num = rowOf(command)
   if first then
-    local positions = keysOf(args, first, last, step, num)
+    local positions = keysOf(command, args, first, last, step, num)
     for i = 1, #positions do into[#into + 1] = args[positions[i]] end
   end
 end
@@ -48,9 +49,8 @@ while at <= argsEnd do
   n = tonumber(n)
   local encoded
   if kind == 's' then
-    local keys
-    value, encoded, keys = evalLine(at, n)
-    for i = 1, #keys do names[#names + 1] = keys[i] end
+    for i = 1, tonumber(ARGV[at + 5]) do names[#names + 1] = ARGV[at + 5 + i] end
+    value, encoded = evalLine(at, n)
     at = at + n + 3
   else
     local command = lower(ARGV[at + 1])

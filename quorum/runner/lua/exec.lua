@@ -6,7 +6,8 @@ local rows = $ROWS
 local lower, find, sub = string.lower, string.find, string.sub
 local draw
 
-local function keysOf(args, first, last, step, num)
+local storeOf
+local function keysOf(command, args, first, last, step, num)
   local keys = {}
   if first > 0 then
     if last < 0 then last = #args + last else last = math.min(last, #args - 1) end
@@ -18,7 +19,26 @@ local function keysOf(args, first, last, step, num)
       for i = num + 2, num + 1 + n do keys[#keys + 1] = i end
     end
   end
+  if command == 'sort' then keys[#keys + 1] = storeOf(args) end
   return keys
+end
+
+-- storeOf is the position of the key behind the option STORE of SORT.
+storeOf = function(args)
+  local i, at = 3, nil
+  while i <= #args do
+    local word = string.upper(args[i])
+    if word == 'LIMIT' then
+      i = i + 2
+    elseif word == 'GET' or word == 'BY' then
+      i = i + 1
+    elseif word == 'STORE' and args[i + 1] then
+      i = i + 1
+      at = i
+    end
+    i = i + 1
+  end
+  return at
 end
 
 local function rowOf(command)
@@ -218,7 +238,7 @@ exec = function(script, main, ...)
   local command = lower(args[1])
   local class, first, last, step, num, effect = rowOf(command)
   if not class then return failure($UNKNOWNCOMMAND) end
-  local positions = keysOf(args, first, last, step, num)
+  local positions = keysOf(command, args, first, last, step, num)
   local writes = class == 'w' or class == 's' or class == 'd'
   if readOnly and writes then return failure($READONLY) end
   for i = 1, #positions do
