@@ -19,6 +19,7 @@ type program struct {
 	size  int
 	owner *machine       // the Lua state that fn belongs to
 	fn    *lua.LFunction // the script as a closure of that state
+	short *shortcut      // nil for most
 }
 
 // compileScript compiles a script with its first line. Errors carry the text of Redis's reply.
@@ -42,6 +43,7 @@ func compileChunk(text, name string) (*program, error) {
 	if err != nil {
 		return nil, syntaxError(err, text, name)
 	}
+	short := shortcutOf(chunk)
 	chunk, sites, err := rewrite(chunk)
 	if err != nil {
 		return nil, renamed(err, name)
@@ -50,7 +52,7 @@ func compileChunk(text, name string) (*program, error) {
 	if err != nil {
 		return nil, syntaxError(err, text, name)
 	}
-	return &program{proto: proto, sites: sites, size: len(text)}, nil
+	return &program{proto: proto, sites: sites, size: len(text), short: short}, nil
 }
 
 func renamed(err error, name string) error {
