@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,8 @@ func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
 	if strays := strayVariables(os.Environ()); len(strays) > 0 {
 		log.Warn("environment variables without effect", "names", strings.Join(strays, ", "))
 	}
+	heap := raiseHeap()
+	defer runtime.KeepAlive(heap)
 	n, err := openNode(cfg, log)
 	if err != nil {
 		return err
