@@ -71,6 +71,9 @@ func (s *session) readOn() error {
 	if !s.isBlocked() {
 		return nil // resume may not have seen that something is held
 	}
+	if s.charge() != nil {
+		return net.ErrClosed
+	}
 	return s.read()
 }
 

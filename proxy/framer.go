@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"strings"
+	"unsafe"
 
 	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
@@ -24,7 +25,7 @@ const (
 // worth a read.
 const (
 	firstBuffer = 4 << 10
-	keptBuffer  = 64 << 10
+	keptBuffer  = freeInput
 	leastRoom   = 512
 )
 
@@ -73,11 +74,20 @@ func (f *framer) room() []byte {
 	return f.buf[f.end:]
 }
 
+// memory is what the buffers of the framer have room for, in bytes.
+func (f *framer) memory() int { return len(f.buf) + cap(f.spans)*int(unsafe.Sizeof(span{})) }
+
+// drop gives the buffer back. The framer is not used any more.
+func (f *framer) drop() { f.buf, f.spans = nil, nil }
+
 // unread is the number of bytes that were received and not cut into lines.
 func (f *framer) unread() int { return f.end - f.start }
 
 // grown says that n bytes were received into room().
 func (f *framer) grown(n int) { f.end += n }
+
+// filled tells whether what was received last filled the buffer, so that there is probably more.
+func (f *framer) filled() bool { return f.end == len(f.buf) }
 
 // rewind starts over in an empty buffer, and gives back the memory of a large command.
 func (f *framer) rewind() {

@@ -51,14 +51,16 @@ type outbox struct {
 	heap  int    // bytes of unanswered commands at which admit waits
 	limit int    // waiting bytes over which the connection is cut
 	cut   func() // closes the connection over limit; must not block
+	pause func() // called by the reader when it waits in admit; must not block
 
 	mu         sync.Mutex
 	work       sync.Cond // the writer waits here for something to write
 	room       sync.Cond // the reader waits here for fewer unanswered commands or waiting bytes
 	queue      fifo
 	unanswered int
-	asked      int // bytes of the arguments of unanswered commands
-	waiting    int // bytes of what is queued and known
+	asked      int  // bytes of the arguments of unanswered commands
+	waiting    int  // bytes of what is queued and known
+	stalled    bool // the reader waits in admit
 	owner      owner
 	phase      phase
 	proto      resp.Protocol // in which messages are written
@@ -77,7 +79,7 @@ type wire interface {
 }
 
 func newOutbox(conn wire, l Limits, cut func()) *outbox {
-	o := &outbox{conn: conn, depth: l.MaxPipeline, heap: l.MaxBulk, limit: l.MaxOutput, cut: cut, proto: resp.RESP2, gone: make(chan struct{})}
+	o := &outbox{conn: conn, depth: l.MaxPipeline, heap: l.MaxBulk, limit: l.MaxOutput, cut: cut, proto: resp.RESP2, gone: make(chan struct{}), pause: func() {}}
 	o.work.L, o.room.L = &o.mu, &o.mu
 	return o
 }
@@ -161,7 +163,7 @@ func (o *outbox) settled(s *slot, bytes int) {
 		go o.start() // it may call back
 		o.start = nil
 	}
-	o.room.Signal()
+	o.makeRoom()
 	o.pile(s.bytes)
 }
 
@@ -223,19 +225,29 @@ func (o *outbox) pile(n int) {
 	o.waiting += n
 }
 
-// admit waits until one more command may be taken on. It is false when the session is over.
-func (o *outbox) admit() bool {
+// admit waits until one more command may be taken on, and tells whether it had to. When it is full it waits for half
+// of the room, so that the reader is not woken for each command. The session is over when it is not open.
+func (o *outbox) admit() (waited, open bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.phase == phaseOpen && o.full() {
+	for o.stalled = o.full(); o.stalled && o.phase == phaseOpen; waited = true {
+		o.pause()
 		o.handOver()
 		o.room.Wait()
 	}
-	return o.phase == phaseOpen
+	return waited, o.phase == phaseOpen
 }
 
 func (o *outbox) full() bool {
 	return o.unanswered >= o.depth || o.asked > o.heap || o.waiting > o.limit/2
+}
+
+// makeRoom lets a reader go on that waits in admit, when there is room again. o.mu is held.
+func (o *outbox) makeRoom() {
+	if o.stalled && o.unanswered <= o.depth/2 && o.asked <= o.heap/2 && o.waiting <= o.limit/4 {
+		o.stalled = false
+		o.room.Signal()
+	}
 }
 
 // closed tells whether nothing will be written any more.
@@ -364,7 +376,7 @@ func (o *outbox) take() *slot {
 func (o *outbox) remove() *slot {
 	s := o.queue.pop()
 	o.waiting -= s.bytes
-	o.room.Signal()
+	o.makeRoom()
 	return s
 }
 

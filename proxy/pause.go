@@ -57,7 +57,7 @@ func (s *session) waitOut(spec *commands.Spec) {
 		if left <= 0 {
 			return
 		}
-		s.out.release()
+		s.pause()
 		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:

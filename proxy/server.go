@@ -3,14 +3,12 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/hub"
 	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
@@ -22,9 +20,6 @@ const (
 	// DefaultIdleTimeout is how long a connection may send nothing. Zero is for ever, as in Redis: pools keep idle
 	// connections, and TCP keep-alive finds dead peers. It never applies to subscribers.
 	DefaultIdleTimeout time.Duration = 0
-
-	refusalTimeout = 100 * time.Millisecond // for telling a client that there are too many
-	longestPause   = time.Second            // between two attempts to accept, when the process is out of descriptors
 )
 
 // Limits bound what clients can make a server hold. A zero field stands for its default.
@@ -34,6 +29,7 @@ type Limits struct {
 	MaxArgs      int           // arguments of one command
 	MaxPipeline  int           // unanswered commands of one connection
 	MaxOutput    int           // bytes that wait for one slow reader
+	MaxInput     int           // bytes of requests that are not whole yet, over all connections
 	IdleTimeout  time.Duration // time without a command after which a connection is closed
 	WriteTimeout time.Duration // time without progress of a write after which a connection is closed
 }
@@ -49,6 +45,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.MaxArgs, DefaultMaxArgs},
 		{&l.MaxPipeline, DefaultMaxPipeline},
 		{&l.MaxOutput, DefaultMaxOutput},
+		{&l.MaxInput, DefaultMaxInput},
 	} {
 		if *field.n == 0 {
 			*field.n = field.normal
@@ -85,13 +82,16 @@ type Server struct {
 	resends  *resends
 	ears     *ears
 	pause    pause
+	input    inputBudget
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	sessions  map[int64]*session
-	lastID    int64
+	lastID    atomic.Int64
 	draining  atomic.Bool
 	live      sync.WaitGroup // one for each session
+
+	beginning, pipelining, handshaking *turns
 }
 
 // stats are the counters of INFO.
@@ -121,32 +121,8 @@ func New(cfg Config) *Server {
 	return &Server{
 		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
-	}
-}
-
-// Serve accepts connections from l until Shutdown, and returns nil then; any other error is l's. It may be called for
-// several listeners at once. It closes l.
-func (s *Server) Serve(l net.Listener) error {
-	if !s.listen(l) {
-		return l.Close()
-	}
-	defer s.unlisten(l)
-	pause := time.Duration(0)
-	for {
-		conn, err := l.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			s.welcome(conn)
-		case s.draining.Load():
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return err
-		default: // out of descriptors, or a connection that was reset before it was accepted
-			pause = min(max(2*pause, time.Millisecond), longestPause)
-			s.log.Warn("cannot accept a connection", "error", err, "pause", pause)
-			time.Sleep(pause)
-		}
+		input:     inputBudget{limit: int64(cfg.MaxInput)},
+		beginning: newTurns(beginners), pipelining: halfTheProcessors(), handshaking: halfTheProcessors(),
 	}
 }
 
@@ -166,41 +142,6 @@ func (s *Server) unlisten(l net.Listener) {
 	delete(s.listeners, l)
 	s.mu.Unlock()
 	_ = l.Close() // Shutdown may have closed it already
-}
-
-// welcome starts a session on conn, or turns it away.
-func (s *Server) welcome(conn net.Conn) {
-	ses, err := s.admit(conn)
-	if err != nil {
-		s.stats.rejected.Add(1)
-		_ = conn.SetWriteDeadline(time.Now().Add(refusalTimeout))
-		if s.cfg.TLS == nil { // with TLS it would have to wait for a handshake first
-			_, _ = conn.Write(resp.Append(nil, resp.ReplyFor(err), resp.RESP2))
-		}
-		_ = conn.Close()
-		return
-	}
-	go ses.serve()
-}
-
-func (s *Server) admit(conn net.Conn) (*session, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.draining.Load():
-		return nil, resp.ErrShuttingDown
-	case len(s.sessions) >= s.cfg.MaxClients:
-		return nil, resp.ErrMaxClients
-	}
-	s.lastID++
-	ses := newSession(s, s.lastID, conn)
-	s.sessions[ses.id] = ses
-	s.live.Add(1)
-	s.stats.connections.Add(1)
-	if s.cfg.Metrics != nil {
-		s.cfg.Metrics.ConnOpened()
-	}
-	return ses, nil
 }
 
 // dismiss takes a session that has ended off the books.

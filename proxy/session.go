@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -20,27 +18,27 @@ const (
 	// hangUpGrace is how long a client that sent its last byte may still be answered before its calls are abandoned.
 	// It may have closed only its own direction, as `printf ... | nc` does; one cannot tell.
 	hangUpGrace = time.Second
-
-	handshakeTimeout = 10 * time.Second
 )
 
 // session is one client connection: a reader, which also runs the local commands, and a writer.
 type session struct {
-	srv    *Server
-	id     int64
-	conn   net.Conn // with TLS, if any
-	raw    net.Conn // without; closing it never waits
-	wire   *deadlineWriter
-	in     *framer
-	out    *outbox
-	began  time.Time
-	active atomic.Int64 // when the client last sent something, in ns since began
-	latest atomic.Pointer[commands.Spec]
-	shown  atomic.Pointer[identity] // what other sessions may see
-	slow   atomic.Bool              // cut off by the outbox
-	hungUp atomic.Bool              // the client sends no more and may be gone
-	ip     string                   // of the client
-	multi  atomic.Int32             // 0 outside MULTI, else one more than the number of queued commands
+	srv        *Server
+	id         int64
+	conn       net.Conn     // with TLS, if any
+	raw        net.Conn     // without; closing it never waits
+	handshakes *takingTurns // nil without TLS
+	wire       *deadlineWriter
+	in         *framer
+	input      account // what in holds of the server's budget
+	out        *outbox
+	began      time.Time
+	active     atomic.Int64 // when the client last sent something, in ns since began
+	latest     atomic.Pointer[commands.Spec]
+	shown      atomic.Pointer[identity] // what other sessions may see
+	slow       atomic.Bool              // cut off by the outbox
+	hungUp     atomic.Bool              // the client sends no more and may be gone
+	ip         string                   // of the client
+	multi      atomic.Int32             // 0 outside MULTI, else one more than the number of queued commands
 
 	blocked blocked
 
@@ -53,6 +51,7 @@ type session struct {
 	mute     bool   // the command at hand is not answered
 	leaving  bool   // the command at hand is the last
 	readAt   time.Time
+	turn     *turns // at lengthy work; nil for none
 	topics   subscriptions
 
 	tracked tracked
@@ -75,11 +74,13 @@ type identity struct {
 func newSession(srv *Server, id int64, raw net.Conn) *session {
 	s := &session{srv: srv, id: id, conn: raw, raw: raw, began: time.Now(), in: newFramer(srv.cfg.MaxBulk, srv.cfg.MaxArgs)}
 	if srv.cfg.TLS != nil {
-		s.conn = tls.Server(raw, srv.cfg.TLS)
+		s.secure(srv.cfg.TLS)
 	}
 	s.ip = hostOf(raw.RemoteAddr())
 	s.wire = &deadlineWriter{conn: s.conn, instant: newInstantWriter(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
+	s.out.pause = s.giveTurn
+	s.input.budget = &srv.input
 	s.proto = resp.RESP2
 	s.allow(srv.cfg.Password == "")
 	s.show()
@@ -113,7 +114,10 @@ func (s *session) serve() {
 	defer s.srv.dismiss(s)
 	var writer sync.WaitGroup
 	writer.Go(s.write)
-	s.finish(s.listen())
+	why := s.listen()
+	s.giveTurn()
+	s.refund()
+	s.finish(why)
 	writer.Wait()
 	s.report()
 	s.leaveAll()
@@ -186,10 +190,15 @@ func (s *session) listen() (err error) {
 			s.leaving = true
 			s.reply(resp.ReplyFor(err))
 		case line == nil:
+			if err := s.charge(); err != nil {
+				s.leaving = true
+				s.reply(resp.ReplyFor(err))
+				continue
+			}
 			if err := s.read(); err != nil {
 				return err
 			}
-		case !s.out.admit():
+		case !s.admit():
 			return net.ErrClosed
 		default:
 			s.dispatch(line)
@@ -199,22 +208,15 @@ func (s *session) listen() (err error) {
 	return nil
 }
 
-func (s *session) handshake() error {
-	secured, ok := s.conn.(*tls.Conn)
-	if !ok {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
-	defer cancel()
-	return secured.HandshakeContext(ctx)
-}
-
 // read waits for bytes from the client. Before that, what can be written is.
 func (s *session) read() error {
-	s.out.release()
+	s.pause()
 	n, err := s.receive()
-	s.out.acquire()
 	s.in.grown(n)
+	if s.in.filled() {
+		s.takeTurn()
+	}
+	s.out.acquire()
 	s.readAt = time.Now()
 	s.active.Store(int64(s.readAt.Sub(s.began)))
 	s.srv.stats.bytesIn.Add(int64(n))

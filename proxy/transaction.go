@@ -257,7 +257,7 @@ func await[T any](s *session, answer <-chan T) (v T, ok bool) {
 		return v, true
 	default:
 	}
-	s.out.release()
+	s.pause()
 	defer s.out.acquire()
 	select {
 	case v = <-answer:

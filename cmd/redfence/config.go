@@ -51,6 +51,7 @@ type Config struct {
 	MaxArgs     int  `mapstructure:"max-args"`
 	MaxPipeline int  `mapstructure:"max-pipeline"`
 	MaxOutput   Size `mapstructure:"max-output"`
+	MaxInput    Size `mapstructure:"max-input"`
 
 	LogLevel  string `mapstructure:"log-level"`
 	LogFormat string `mapstructure:"log-format"`
@@ -73,6 +74,7 @@ func defaultConfig() Config {
 		MaxArgs:        1 << 20,
 		MaxPipeline:    1024,
 		MaxOutput:      32 * mib,
+		MaxInput:       128 * mib,
 		LogLevel:       "info",
 		LogFormat:      "console",
 	}
@@ -113,13 +115,14 @@ func addServeFlags(fs *pflag.FlagSet) {
 
 // addLimitFlags declares the bounds that keep hostile or careless clients from taking the process down.
 func addLimitFlags(fs *pflag.FlagSet, d Config) {
-	memory, bulk, output := d.MaxMemory, d.MaxBulk, d.MaxOutput
+	memory, bulk, output, input := d.MaxMemory, d.MaxBulk, d.MaxOutput, d.MaxInput
 	fs.Var(&memory, "max-memory", "size of all keys and values; over it, growth is answered with -OOM (raft mode)")
 	fs.Int("max-clients", d.MaxClients, "client connections at once")
 	fs.Var(&bulk, "max-bulk", "size of one argument")
 	fs.Int("max-args", d.MaxArgs, "arguments of one command")
 	fs.Int("max-pipeline", d.MaxPipeline, "unanswered commands of one connection before reading pauses")
 	fs.Var(&output, "max-output", "unread replies of one connection before it is cut")
+	fs.Var(&input, "max-input", "unfinished requests of all connections together, beside 16 KiB of each")
 }
 
 // addConfigFlag declares --config, which is the one flag that is no key of the file.

@@ -142,6 +142,10 @@ func TestRefusals(t *testing.T) {
 			name: "argument larger than memory", args: []string{"--max-memory", "1mb"},
 			want: []string{"--max-bulk is 64mb", "--max-memory only 1mb", "lower"},
 		},
+		{
+			name: "argument larger than unfinished requests may be", args: []string{"--max-input", "1mb"},
+			want: []string{"--max-bulk is 64mb", "--max-input only 1mb", "raise"},
+		},
 		{name: "certificate without key", args: []string{"--tls-cert", "c.pem"}, want: []string{"--tls-key", "both or neither"}},
 		{name: "member key alone", args: []string{"--raft-tls-key", "k.pem"}, want: []string{"--raft-tls-cert"}},
 		{name: "authority alone", args: []string{"--tls-ca", "ca.pem"}, want: []string{"--tls-ca", "--tls-cert and --tls-key too"}},

@@ -116,6 +116,7 @@ func limits(cfg Config) proxy.Limits {
 		MaxArgs:     cfg.MaxArgs,
 		MaxPipeline: cfg.MaxPipeline,
 		MaxOutput:   int(cfg.MaxOutput),
+		MaxInput:    int(cfg.MaxInput),
 	}
 }
 

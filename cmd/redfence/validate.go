@@ -83,6 +83,7 @@ func (c *Config) validateLimits() error {
 		{"max-args", int64(c.MaxArgs)},
 		{"max-pipeline", int64(c.MaxPipeline)},
 		{"max-output", int64(c.MaxOutput)},
+		{"max-input", int64(c.MaxInput)},
 	}
 	var errs []error
 	for _, l := range limits {
@@ -93,6 +94,10 @@ func (c *Config) validateLimits() error {
 	if c.MaxBulk > c.MaxMemory {
 		errs = append(errs, fmt.Errorf("--max-bulk is %s and --max-memory only %s, so the largest argument could never "+
 			"be stored; lower the first or raise the second", c.MaxBulk, c.MaxMemory))
+	}
+	if c.MaxBulk > c.MaxInput {
+		errs = append(errs, fmt.Errorf("--max-bulk is %s and --max-input only %s, so the largest argument could never "+
+			"arrive; lower the first or raise the second", c.MaxBulk, c.MaxInput))
 	}
 	if c.BootstrapExpect < 0 {
 		errs = append(errs, fmt.Errorf("--bootstrap-expect is %d; it is a number of members", c.BootstrapExpect))

@@ -1,5 +1,13 @@
 package resp
 
+import "strconv"
+
+// MaxInput is the error of a client whose unfinished request does not fit beside those of the others.
+func MaxInput(limit int) Failure {
+	return Failure("ERR redfence: unfinished requests of all clients have more than " + strconv.Itoa(limit) +
+		" bytes (--max-input); nothing was executed; send less at once or raise the limit")
+}
+
 // The error texts of connections and sessions. Those of the first block end the connection (networking.c,
 // processMultibulkBuffer and processInlineBuffer).
 const (
