@@ -37,22 +37,32 @@ func (e *Engine) owe(node, db int, writes []tally.Write) {
 		a.missed = map[place]tally.Version{}
 	}
 	for _, w := range writes {
-		if len(a.missed) < maxArrears {
-			a.missed[place{db, w.Key}] = w.After
+		at := place{db, w.Key}
+		have, known := a.missed[at]
+		if !known && len(a.missed) < maxArrears {
+			e.owing.Add(1)
+			known = true
+		}
+		if known && have.Before(w.After) {
+			a.missed[at] = w.After
 		}
 	}
 	e.wakeArrears(node)
 }
 
-// forgive strikes off what nodes have missed of keys that have gone on since: the hold that a node missed has been
-// released, and a copy of it would bring it back.
-func (e *Engine) forgive(db int, writes []tally.Write) {
+// forgive strikes off what nodes have missed of keys for which a later request is on its way: what that is going to do
+// is not known yet, and a copy of a hold that it releases would bring that back. Its own vote tells what nodes miss then.
+func (e *Engine) forgive(db int, keys []string) {
+	if e.owing.Load() == 0 {
+		return
+	}
 	for node := range e.arrears {
 		a := &e.arrears[node]
 		a.mu.Lock()
-		for _, w := range writes {
-			if at := (place{db, w.Key}); a.missed[at].Before(w.After) {
-				delete(a.missed, at)
+		for _, key := range keys {
+			if _, missed := a.missed[place{db, key}]; missed {
+				delete(a.missed, place{db, key})
+				e.owing.Add(-1)
 			}
 		}
 		a.mu.Unlock()
@@ -87,6 +97,7 @@ func (e *Engine) makeGood(node int) {
 	for i, at := range batch {
 		keys[i].Key, keys[i].Version = at.key, a.missed[at]
 		delete(a.missed, at)
+		e.owing.Add(-1)
 	}
 	e.wakeArrears(node)
 	a.mu.Unlock()
@@ -98,10 +109,11 @@ func (e *Engine) makeGood(node int) {
 // copyFromAny looks for nodes that have the versions wanted, and copies them from there. What the key is now decides
 // whether it is present.
 func (e *Engine) copyFromAny(db, to int, keys []runner.Conditional) {
-	names := make([]string, len(keys))
+	names, writes := make([]string, len(keys)), make([]tally.Write, len(keys))
 	for i, k := range keys {
-		names[i] = k.Key
+		names[i], writes[i].Key = k.Key, k.Key
 	}
+	stale := e.unsettle(db, writes).Load
 	since := e.cfg.Clock.Now()
 	for from, source := range e.cfg.Nodes {
 		if from == to {
@@ -109,8 +121,8 @@ func (e *Engine) copyFromAny(db, to int, keys []runner.Conditional) {
 		}
 		source.Send(Sending{DB: db, Op: &runner.Fetch{Keys: names}, Deadline: since + e.cfg.Timeout, Done: func(o Outcome) {
 			if found := at(keys, o.States, since); len(found) > 0 {
-				e.sendCopy(db, to, found, func(done Outcome) {
-					if done.Reason != "" {
+				e.sendCopy(db, to, found, stale, func(done Outcome) {
+					if done.Reason != "" && !stale() {
 						e.oweAgain(to, db, found)
 					}
 				})

@@ -23,6 +23,7 @@ type attempt struct {
 	votes   *tally.Votes
 	sending bool // outcomes are only taken down
 	phase   phase
+	stale   *atomic.Bool        // a later request for the keys has been sent; nil when that does not matter
 	stands  bool                // the vote was won, and the request answered so
 	stop    func()              // ends the timer
 	late    []bool              // nodes whose answer was not waited for, and may still come
@@ -65,6 +66,10 @@ func (e *Engine) try(r *request) {
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()
+	if !r.onlyReads() && !wantsAbsent(r) {
+		e.unsettled.supersede(r.db, r.keys)
+		e.forgive(r.db, r.keys)
+	}
 	a.began = e.cfg.Clock.Now()
 	for i, node := range e.cfg.Nodes {
 		if r.owed(i) {

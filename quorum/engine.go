@@ -58,9 +58,12 @@ type Engine struct {
 	lanes   lanes
 	crowds  crowds
 	scripts scriptCache
-	arrears []arrears // by node
+	arrears []arrears    // by node
+	owing   atomic.Int64 // keys in all arrears
 	skew    skew
-	stats   counters
+
+	unsettled unsettled
+	stats     counters
 }
 
 // New returns an engine over nodes.

@@ -33,7 +33,7 @@ func (a *attempt) driveTo(node, source int, goal tally.Version) {
 		return
 	}
 	a.waiting++
-	a.engine.copy(a.request.db, source, node, keys, a.then, func(Outcome) {
+	a.engine.copy(a.request.db, source, node, keys, a.then, nil, func(Outcome) {
 		a.do(func() {
 			a.waiting--
 			a.lookAgain()
@@ -106,7 +106,6 @@ func (a *attempt) drove() {
 		}
 	}
 	r, source := a.request, a.votes.Of(a.furthest())
-	a.engine.forgive(r.db, source.Writes)
 	switch {
 	case without >= a.engine.need:
 		a.announce(source)

@@ -63,8 +63,21 @@ func (a *attempt) carry(node int) {
 		keys = append(keys, c)
 	}
 	if len(keys) > 0 {
-		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, nil)
+		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, a.superseded, nil)
 	}
+}
+
+// superseded tells whether a later request for one of the keys has been sent.
+func (a *attempt) superseded() bool { return a.stale != nil && a.stale.Load() }
+
+// disagreed tells whether a node has not answered as the majority did, or not yet.
+func (a *attempt) disagreed() bool {
+	for node, answer := range a.votes.All() {
+		if a.late[node] || answer.Answered() && !(a.votes.Agrees(node) && sameVersions(answer, a.votes.Winner())) {
+			return true
+		}
+	}
+	return false
 }
 
 // stateAfter is what a key is after the request, as far as it is known without its content.
@@ -78,14 +91,15 @@ func (a *attempt) stateAfter(w tally.Write) runner.State {
 }
 
 // copy gives keys on a node the states that they have on another. Contents and TTLs are fetched first; what is no
-// longer the version that was asked for is left out. Then is how sends are put off; done may be nil.
-func (e *Engine) copy(db, from, to int, keys []runner.Conditional, then func(func()), done func(Outcome)) {
+// longer the version that was asked for is left out. Then is how sends are put off; stale tells that nothing is to be
+// copied any more, and like done may be nil.
+func (e *Engine) copy(db, from, to int, keys []runner.Conditional, then func(func()), stale func() bool, done func(Outcome)) {
 	if done == nil {
 		done = func(Outcome) {}
 	}
 	present := presentKeys(keys)
 	if len(present) == 0 {
-		then(func() { e.sendCopy(db, to, keys, done) })
+		then(func() { e.sendCopy(db, to, keys, stale, done) })
 		return
 	}
 	then(func() {
@@ -94,7 +108,7 @@ func (e *Engine) copy(db, from, to int, keys []runner.Conditional, then func(fun
 			DB: db, Op: &runner.Fetch{Keys: present}, Deadline: since + e.cfg.Timeout, Ahead: true,
 			Done: func(o Outcome) {
 				if filled := fill(keys, o.States, since); o.Reason == "" && len(filled) > 0 {
-					e.sendCopy(db, to, filled, done)
+					e.sendCopy(db, to, filled, stale, done)
 					return
 				}
 				done(Outcome{Reason: "the state to copy is gone"})
@@ -106,14 +120,14 @@ func (e *Engine) copy(db, from, to int, keys []runner.Conditional, then func(fun
 // sendCopy sends states to a node that counts. One that may have forgotten gets none: with a copy of an old version it
 // would seem to know a key of which it has forgotten a later one, and vouch for its absence. Only a resync
 // brings it up to date, which waits until no vote from before is open.
-func (e *Engine) sendCopy(db, to int, keys []runner.Conditional, done func(Outcome)) {
+func (e *Engine) sendCopy(db, to int, keys []runner.Conditional, stale func() bool, done func(Outcome)) {
 	e.stats.copied.Add(uint64(len(keys)))
 	node := e.cfg.Nodes[to]
 	node.Send(Sending{
 		DB: db, Op: &runner.Copy{Keys: keys}, Deadline: e.cfg.Clock.Now() + e.cfg.Timeout, Ahead: true, Done: done,
 		Withdrawn: func() bool {
 			standing, _ := node.Standing()
-			return standing != Counted
+			return standing != Counted || stale != nil && stale()
 		},
 	})
 }
@@ -157,7 +171,7 @@ func (a *attempt) takeOver() {
 				if w.Key == key && !w.Existed && w.Before != highest {
 					before := w.Before
 					c := runner.Conditional{State: runner.State{Key: key, Version: highest}, Expect: &before, Absent: true}
-					a.engine.copy(a.request.db, node, node, []runner.Conditional{c}, a.then, nil)
+					a.engine.copy(a.request.db, node, node, []runner.Conditional{c}, a.then, nil, nil)
 				}
 			}
 		}

@@ -148,6 +148,9 @@ func (a *attempt) granted() {
 		reply = resp.Int(int64(a.token(winner.Writes[0])))
 	}
 	a.stands = true
+	if winner.Wrote() && a.disagreed() {
+		a.stale = a.engine.unsettle(a.request.db, winner.Writes)
+	}
 	a.announce(winner)
 	a.finish(func() { a.request.answer(reply) })
 	for node := range a.votes.All() {
