@@ -84,10 +84,13 @@ type schedules struct {
 	from, to uint64 // seeds
 	until    time.Time
 
-	next, ran, stuck atomic.Uint64
-	mu               sync.Mutex
-	seed             uint64 // the smallest that failed
-	failure          string // and how; empty when none did
+	next, ran atomic.Uint64
+	// How many came to what book notes.
+	stuck, back, oversold atomic.Uint64
+
+	mu      sync.Mutex
+	seed    uint64 // the smallest that failed
+	failure string // and how; empty when none did
 }
 
 // run runs schedules on all cores, until one is violated or the limits are reached.
@@ -116,6 +119,12 @@ func (s *schedules) one(seed uint64) {
 	if w.book.stuck {
 		s.stuck.Add(1)
 	}
+	if w.book.oversold {
+		s.oversold.Add(1)
+	}
+	if w.book.back {
+		s.back.Add(1)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if failure != "" && (s.failure == "" || seed < s.seed) {
@@ -135,7 +144,12 @@ func TestSchedules(t *testing.T) {
 		s.to, s.until = 100_001, time.Now().Add(time.Hour)
 	}
 	s.run()
-	t.Logf("%d schedules; in %d a semaphore was left different on all nodes", s.ran.Load(), s.stuck.Load())
+	ran, stuck, back, oversold := s.ran.Load(), s.stuck.Load(), s.back.Load(), s.oversold.Load()
+	t.Logf("%d schedules; in %d a semaphore was left different on all nodes, in %d it was oversold, "+
+		"in %d a released lock came back until its end", ran, stuck, oversold, back)
+	if rare := 2 + ran/1000; stuck > rare || back > rare || oversold > rare {
+		t.Errorf("that is more than %d", rare)
+	}
 	if longRun() && s.failure == "" && s.ran.Load() < 100_000 {
 		t.Error("there was no time for 100,000 schedules")
 	}
