@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,7 @@ type Config struct {
 	LogStore LogStore
 	Logger   *slog.Logger
 	Sink     Sink // takes the events
+	Cluster  Cluster
 
 	// MaxBatch is how many calls at most become one log entry.
 	MaxBatch int
@@ -55,6 +57,22 @@ type Config struct {
 	disk             func(raft.LogStore) raft.LogStore // what stands between the library and the log
 }
 
+// Cluster says how a node meets the others. The port is opened when Expect or Join ask for others, or when the data directory
+// belongs to a cluster already.
+type Cluster struct {
+	Listen    string      // host:port of the cluster port; port 0 picks a free one
+	Advertise string      // what the others use for it; empty is the address that is listened on
+	TLS       *tls.Config // as server and as client; nil is plain TCP
+	Expect    int         // how many empty nodes form a new cluster; 0 and 1 wait for nobody
+	Join      []string    // cluster ports of members, host:port; this node's own may be among them
+	// Heartbeat is how long a follower hears nothing of its leader before it asks for votes: at random between once and
+	// twice that. The leader gives up when it has not heard of a majority for that long.
+	Heartbeat time.Duration
+}
+
+// asked tells whether there are to be others.
+func (c Cluster) asked() bool { return c.Expect > 1 || len(c.Join) > 0 }
+
 // DefaultConfig returns the configuration of a single node in dir.
 func DefaultConfig(dir string) Config {
 	return Config{
@@ -62,6 +80,7 @@ func DefaultConfig(dir string) Config {
 		LogStore:         WAL,
 		Logger:           slog.New(slog.DiscardHandler),
 		Sink:             noSink{},
+		Cluster:          Cluster{Listen: "127.0.0.1:0", Heartbeat: defaultHeartbeat},
 		MaxBatch:         1024,
 		MaxQueue:         1 << 16,
 		MaxWait:          2500 * time.Millisecond,

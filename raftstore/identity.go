@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofrs/flock"
 )
@@ -23,6 +24,12 @@ const dirFormat = 1
 // defaultNodeID names a node whose operator gave it no name.
 const defaultNodeID = "redfence"
 
+// maxNodeID bounds a name: with its incarnation it must fit the greeting of the cluster port.
+const maxNodeID = 200
+
+// identityFile is the name of the file in a data directory that says whose it is.
+const identityFile = "identity.json"
+
 // identity is what a data directory knows of itself. The incarnation tells a node whose disk was lost from its old
 // self, which must never vote again under the same id.
 type identity struct {
@@ -30,6 +37,7 @@ type identity struct {
 	NodeID      string   `json:"node_id"`
 	Incarnation string   `json:"incarnation"`
 	LogStore    LogStore `json:"log_store"`
+	Cluster     string   `json:"cluster,omitempty"` // what it belongs to; empty for a node that never had others
 }
 
 func (id identity) serverID() string { return id.NodeID + "-" + id.Incarnation }
@@ -52,7 +60,7 @@ func lockDir(dir string) (*flock.Flock, error) {
 
 // loadIdentity reads the identity of a data directory, or makes one for a new directory.
 func loadIdentity(cfg Config) (identity, error) {
-	path := filepath.Join(cfg.Dir, "identity.json")
+	path := filepath.Join(cfg.Dir, identityFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newIdentity(cfg, path)
@@ -86,14 +94,30 @@ func newIdentity(cfg Config, path string) (identity, error) {
 		return identity{}, err
 	}
 	id := identity{
-		Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, defaultNodeID), LogStore: cfg.LogStore,
+		Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, cfg.Cluster.nodeID(), defaultNodeID), LogStore: cfg.LogStore,
 		Incarnation: hex.EncodeToString(random[:]),
 	}
+	if len(id.NodeID) > maxNodeID || strings.ContainsAny(id.NodeID, idMark+" \n") {
+		return identity{}, fmt.Errorf("--node-id %q: a name has at most %d bytes, without spaces and %s", id.NodeID, maxNodeID, idMark)
+	}
+	return id, id.save(path)
+}
+
+func (id identity) save(path string) error {
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err != nil {
-		return identity{}, err
+		return err
 	}
-	return id, writeDurably(path, append(data, '\n'))
+	return writeDurably(path, append(data, '\n'))
+}
+
+// nodeID is the name of a member that was given none: the address under which others know it.
+func (c Cluster) nodeID() string {
+	addr := cmp.Or(c.Advertise, c.Listen)
+	if !c.asked() || strings.HasSuffix(addr, ":0") {
+		return ""
+	}
+	return addr
 }
 
 // writeDurably writes a file so that after a crash it is there whole or not at all.

@@ -39,12 +39,15 @@ func (s *Store) Stats() Stats {
 	keys, now, used := s.machine.ks.Len(), s.machine.ks.Now(), s.machine.ks.Used()
 	s.machine.mu.Unlock()
 	return Stats{
-		State: strings.ToLower(s.raft.State().String()), Leader: string(leader), Term: s.raft.CurrentTerm(),
+		State: s.state(), Leader: string(leader), Term: s.raft.CurrentTerm(),
 		CommitIndex: s.raft.CommitIndex(), AppliedIndex: s.raft.AppliedIndex(),
 		Entries: s.stats.Entries.Load(), Calls: s.stats.Calls.Load(), Tried: s.stats.Tried.Load(),
 		Locks: s.machine.locks.snapshot(), Keys: keys, Memory: used, MaxMemory: s.cfg.MaxMemory, StoreTime: now,
 	}
 }
+
+// state is leader, follower or candidate.
+func (s *Store) state() string { return strings.ToLower(s.raft.State().String()) }
 
 // Info returns the sections of INFO that tell of the store.
 func (s *Store) Info() []commands.InfoSection {

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -13,9 +14,9 @@ import (
 // it never runs faster than real time, never goes back, and no step of the wall clock moves it.
 type leadership struct {
 	term   uint64
-	anchor int64     // store time in ms at the moment start
-	start  time.Time // with its monotonic reading
-	alone  bool      // no other node has a vote
+	anchor int64       // store time in ms at the moment start
+	start  time.Time   // with its monotonic reading
+	alone  atomic.Bool // no other node has a vote
 }
 
 // now is the store time in ms.
@@ -46,7 +47,9 @@ func (s *Store) takeOver() {
 		return
 	}
 	now, _, _ := s.machine.times()
-	s.lead.Store(&leadership{term: term, anchor: now, start: time.Now(), alone: s.soleVoter()})
+	lead := &leadership{term: term, anchor: now, start: time.Now()}
+	lead.alone.Store(s.soleVoter())
+	s.lead.Store(lead)
 	s.onceLed.Do(func() { close(s.led) })
 	s.cfg.Logger.Info("leading", "term", term, "applied", s.raft.AppliedIndex())
 	s.wakeExpirer()

@@ -29,7 +29,7 @@ type Store struct {
 	machine *machine
 
 	lead  atomic.Pointer[leadership] // nil while this node may not answer
-	led   chan struct{}              // closed when this node leads for the first time
+	led   chan struct{}              // closed when this node can serve for the first time
 	queue *queue
 	pen   pen
 
@@ -37,6 +37,7 @@ type Store struct {
 	rearm   chan struct{} // wakes the expirer
 	ticking atomic.Bool   // an empty entry is on its way
 
+	member   member
 	handOver handOver
 	stats    Counters
 	closing  chan struct{}
@@ -51,6 +52,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
 		handOver: newHandOver(cfg.hotFor, cfg.heldBack),
 		pen:      pen{slow: time.NewTimer(time.Hour)},
+		member:   newMember(),
 		rearm:    make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
 	}
 	s.armed.Store(math.MaxInt64)
@@ -65,6 +67,9 @@ func Open(cfg Config) (_ *Store, err error) {
 	if s.id, err = loadIdentity(cfg); err != nil {
 		return nil, err
 	}
+	if err = s.openPort(); err != nil {
+		return nil, err
+	}
 	logger := raftLogger(cfg.Logger)
 	if s.disk, err = openDisk(filepath.Join(cfg.Dir, "raft"), cfg.LogStore, logger); err != nil {
 		return nil, err
@@ -74,6 +79,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		return nil, err
 	}
 	s.done.Add(4)
+	s.startMember()
 	go s.follow()
 	go s.attend()
 	go s.expire()
@@ -81,8 +87,11 @@ func Open(cfg Config) (_ *Store, err error) {
 	return s, nil
 }
 
-// startRaft starts the library, and makes a cluster of this one node in a new data directory.
+// startRaft starts the library. A node that is to be alone makes a cluster of itself in a new data directory.
 func (s *Store) startRaft(conf *raft.Config) error {
+	if s.port != nil {
+		return s.newRaft(conf, newTransport(s.port, conf.Logger))
+	}
 	addr, transport := raft.NewInmemTransport(raft.ServerAddress(conf.LocalID))
 	known, err := raft.HasExistingState(s.disk.log, s.disk.stable, s.disk.snapshots)
 	if err != nil {
@@ -95,6 +104,10 @@ func (s *Store) startRaft(conf *raft.Config) error {
 			return fmt.Errorf("making a new cluster: %w", err)
 		}
 	}
+	return s.newRaft(conf, transport)
+}
+
+func (s *Store) newRaft(conf *raft.Config, transport raft.Transport) (err error) {
 	s.raft, err = raft.NewRaft(conf, fsm{s}, s.disk.log, s.disk.stable, s.disk.snapshots, transport)
 	if err != nil {
 		return fmt.Errorf("starting raft: %w", err)
@@ -104,7 +117,7 @@ func (s *Store) startRaft(conf *raft.Config) error {
 
 // Ready is nil when calls can be served now.
 func (s *Store) Ready(context.Context) error {
-	if s.lead.Load() == nil {
+	if s.lead.Load() == nil && !s.follows() {
 		return s.noLeader()
 	}
 	return nil
@@ -115,6 +128,9 @@ func (s *Store) Wait(ctx context.Context) error {
 	select {
 	case <-s.led:
 		return nil
+	case err := <-s.member.failed:
+		s.member.failed <- err // for others who ask
+		return err
 	case <-ctx.Done():
 		return fmt.Errorf("the store is not ready: %w", context.Cause(ctx))
 	}
@@ -127,6 +143,8 @@ func (s *Store) Now() int64 { return s.cfg.Wall() }
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
+		s.member.stop()
+		s.resign()
 		close(s.closing)
 		s.done.Wait()
 		s.lead.Store(nil)
@@ -138,6 +156,9 @@ func (s *Store) Close() error {
 // release gives back what Open took.
 func (s *Store) release() error {
 	var errs []error
+	if s.port != nil {
+		errs = append(errs, s.port.Close())
+	}
 	if s.disk != nil {
 		errs = append(errs, s.disk.close())
 	}

@@ -41,8 +41,8 @@ func (st *Stream) Submit(c *commands.Call) {
 		st.held = nil
 	}
 	w := waiting{call: c, stream: st, since: time.Now()}
-	if lead.alone && st.pending.Load() == 0 {
-		if v, ok := s.tryWithout(c, lead); ok {
+	if lead.alone.Load() && st.pending.Load() == 0 {
+		if v, ok := s.tryWithout(c, lead); ok && lead.alone.Load() { // so nobody else could lead meanwhile
 			s.stats.Tried.Add(1)
 			st.answer(w, v)
 			return
