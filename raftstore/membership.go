@@ -174,8 +174,8 @@ func (s *Store) promote(lead *leadership, server raft.Server) error {
 	return s.raft.AddVoter(server.ID, server.Address, 0, changeWait).Error()
 }
 
-// resign hands the leadership over before this node stops, if it leads and there is somebody to take it.
-func (s *Store) resign() {
+// Resign hands the leadership over before this node stops, if it leads and there is somebody to take it.
+func (s *Store) Resign() {
 	if s.port == nil || s.raft.State() != raft.Leader || s.soleVoter() {
 		return
 	}

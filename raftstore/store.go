@@ -144,7 +144,7 @@ func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
 		s.member.stop()
-		s.resign()
+		s.Resign()
 		close(s.closing)
 		s.done.Wait()
 		s.lead.Store(nil)

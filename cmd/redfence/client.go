@@ -88,7 +88,7 @@ func (c clientConfig) tls() (*tls.Config, error) {
 	if c.TLSCA == "" {
 		return nil, nil
 	}
-	pool, err := loadAuthority(c.TLSCA)
+	pool, err := loadAuthority("tls-ca", c.TLSCA)
 	if err != nil {
 		return nil, err
 	}

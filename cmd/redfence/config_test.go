@@ -164,8 +164,23 @@ func TestRefusals(t *testing.T) {
 			want: []string{"a:1 names database 3", "SELECT"},
 		},
 		{name: "no Redis URL", args: []string{"--node", "a:1,redis://b:1,redis://c:1"}, want: []string{"--node number 1"}},
-		{name: "cluster", args: []string{"--join", "a:1,b:1"}, want: []string{"--join", "not built yet"}},
-		{name: "bootstrap", args: []string{"--bootstrap-expect", "3"}, want: []string{"--bootstrap-expect", "not built yet"}},
+		{name: "nobody to expect", args: []string{"--bootstrap-expect", "3"}, want: []string{"--bootstrap-expect is 3", "--join"}},
+		{
+			name: "no address for others", args: []string{"--join", "a:1", "--raft-listen", ":7380", "--insecure"},
+			want: []string{"--raft-listen is :7380", "--raft-advertise"},
+		},
+		{
+			name: "members without certificates", args: []string{"--join", "a:1", "--raft-listen", "10.0.0.1:7380"},
+			want: []string{"--raft-listen is 10.0.0.1:7380", "--raft-tls-cert", "--insecure"},
+		},
+		{
+			name: "members that check nothing", args: []string{"--raft-tls-cert", "c.pem", "--raft-tls-key", "k.pem"},
+			want: []string{"--raft-tls-ca is missing"},
+		},
+		{
+			name: "quorum mode with members", args: []string{"--node", "redis://a:1,redis://b:1,redis://c:1", "--join", "a:1"},
+			want: []string{"--join", "leave them out in quorum mode"},
+		},
 		{name: "sentinel", args: []string{"--sentinel-listen", "127.0.0.1:26379"}, want: []string{"--sentinel-listen", "not built yet"}},
 	}
 	for _, tt := range tests {

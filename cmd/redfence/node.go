@@ -19,6 +19,10 @@ type store interface {
 	Wait(ctx context.Context) error
 	// Measure adds the store's numbers to the metrics.
 	Measure(m *ops.Metrics)
+	// Resign hands over what only one member can do, before this one stops.
+	Resign()
+	// Failed gives the reason when the store cannot go on and the process should end; nil for one that always can.
+	Failed() <-chan error
 	Close() error
 }
 

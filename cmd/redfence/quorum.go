@@ -149,6 +149,12 @@ func standings() []string {
 	return []string{quorum.Counted.String(), quorum.Quarantined.String(), quorum.Down.String(), quorum.Refused.String()}
 }
 
+// Resign is part of store. Every proxy can do what this one does.
+func (*quorumStore) Resign() {}
+
+// Failed is part of store. Nodes that are lost may come back.
+func (*quorumStore) Failed() <-chan error { return nil }
+
 // Measure is part of store.
 func (s *quorumStore) Measure(m *ops.Metrics) {
 	m.WatchQuorum(standings(), func() ops.QuorumStats {

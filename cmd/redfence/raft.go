@@ -14,7 +14,13 @@ type raftStore struct{ *raftstore.Store }
 var _ opener = openRaft
 
 func openRaft(cfg Config, log *logger, events proxy.Events) (store, error) {
-	s, err := raftstore.Open(storeConfig(cfg, log, events))
+	security, err := memberTLS(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := storeConfig(cfg, log, events)
+	c.Cluster.TLS = security
+	s, err := raftstore.Open(c)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +34,8 @@ func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config 
 	store.Sink = sink
 	store.NodeID = cfg.NodeID
 	store.MaxMemory = int64(cfg.MaxMemory)
+	store.Cluster.Listen, store.Cluster.Advertise = cfg.RaftListen, cfg.RaftAdvertise
+	store.Cluster.Expect, store.Cluster.Join = cfg.BootstrapExpect, cfg.Join
 	return store
 }
 

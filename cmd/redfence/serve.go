@@ -53,8 +53,16 @@ func (n *node) run(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
+		select {
+		case err := <-n.store.Failed():
+			return err
+		case <-running.Done():
+			return nil
+		}
+	})
+	group.Go(func() error {
 		if err := n.store.Wait(running); err != nil {
-			n.log.Info("told to stop before the store was ready", "error", err)
+			n.log.Info("ended before the store was ready", "error", err)
 			return nil //nolint:nilerr // asked for, so no failure
 		}
 		if err := n.log.Ready(n.listener.Addr().String(), n.cfg.Mode); err != nil {
@@ -65,11 +73,12 @@ func (n *node) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// drain lets commands finish that were read, and then stops the servers.
+// drain hands over what others can do, lets commands finish that were read, and then stops the servers.
 func (n *node) drain() {
 	n.log.Info("stopping")
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
+	n.store.Resign()
 	if err := n.front.Shutdown(ctx); err != nil {
 		n.log.Warn("clients were cut off before their commands had finished", "error", err)
 	}

@@ -25,6 +25,7 @@ func (c *Config) Validate() error {
 		validateTLS("raft-", c.RaftTLSCert, c.RaftTLSKey, c.RaftTLSCA),
 		c.validateExposure(),
 		c.validateNodes(),
+		c.validateCluster(),
 		c.validateBuilt(),
 	)
 }
@@ -126,6 +127,37 @@ func (c *Config) validateExposure() error {
 		"set REDFENCE_PASSWORD or --tls-cert and --tls-key, listen on 127.0.0.1, or accept it with --insecure", c.Listen)
 }
 
+// validateCluster checks what members need to reach each other. The cluster port takes no password.
+func (c *Config) validateCluster() error {
+	asked := len(c.Join) > 0 || c.BootstrapExpect > 1
+	switch {
+	case c.Mode == modeQuorum && asked:
+		return errors.New("--join and --bootstrap-expect are for clusters of raft mode; leave them out in quorum mode")
+	case c.Mode != modeRaft:
+		return nil
+	case c.BootstrapExpect > 1 && len(c.Join) == 0:
+		return fmt.Errorf("--bootstrap-expect is %d, and without --join there is nobody to expect; name the others", c.BootstrapExpect)
+	case asked && c.RaftAdvertise == "" && isUnspecified(c.RaftListen):
+		return fmt.Errorf("--raft-listen is %s, which others cannot connect to; give --raft-advertise host:port", c.RaftListen)
+	case c.RaftTLSCert != "" && c.RaftTLSCA == "":
+		return errors.New("--raft-tls-ca is missing: members check each other's certificates, so it is needed beside --raft-tls-cert")
+	case c.Insecure || c.RaftTLSCert != "" || isLoopback(c.RaftListen):
+		return nil
+	}
+	return fmt.Errorf("--raft-listen is %s, which others can reach, and members have no certificates; give --raft-tls-cert, "+
+		"--raft-tls-key and --raft-tls-ca, or accept it with --insecure", c.RaftListen)
+}
+
+// isUnspecified tells whether an address to listen on means all interfaces.
+func isUnspecified(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return false // validateAddresses has the error
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
+}
+
 // isLoopback is true only for what cannot be anything else: a loopback IP or the name localhost.
 func isLoopback(hostPort string) bool {
 	host, _, err := net.SplitHostPort(hostPort)
@@ -176,14 +208,13 @@ func (c *Config) validateBuilt() error {
 		asked bool
 		what  string
 	}{
-		{len(c.Join) > 0 || c.BootstrapExpect > 1, "a cluster of several members (--join, --bootstrap-expect)"},
 		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
 	}
 	var errs []error
 	for _, p := range planned {
 		if p.asked {
 			errs = append(errs, fmt.Errorf("%s is not built yet in this version; "+
-				"raft mode on a single node and quorum mode are, start it without these flags", p.what))
+				"raft mode and quorum mode are, start it without these flags", p.what))
 		}
 	}
 	return errors.Join(errs...)

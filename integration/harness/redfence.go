@@ -43,7 +43,7 @@ func StartRedfenceWith(t testing.TB, o Options) *Server {
 		Dir: dir, t: t, name: "redfence", argv: argv, env: o.Env,
 		pin: func(addr string) []string { return []string{"--listen", addr} },
 	}
-	s.start()
+	s.Start()
 	return s
 }
 

@@ -26,7 +26,7 @@ func StartRedis(t testing.TB, args ...string) *Server {
 		Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv,
 		pin: func(string) []string { return nil },
 	}
-	s.start()
+	s.Start()
 	return s
 }
 

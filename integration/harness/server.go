@@ -30,17 +30,30 @@ type Server struct {
 	proc *process
 }
 
-// start runs the server until it is ready and registers its end with t.
-func (s *Server) start() {
+// Start runs a server that was prepared, or has ended, and returns when it is ready.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.Launch()
+	s.AwaitReady()
+}
+
+// AwaitReady waits for the ready line of a server that was launched.
+func (s *Server) AwaitReady() {
+	s.t.Helper()
+	if err := s.proc.awaitReady(); err != nil {
+		s.t.Fatalf("%s: %v\n%s", s.name, err, tail(s.proc.out.String()))
+	}
+}
+
+// Launch runs the server without waiting until it is ready, and registers its end with t. Its Addr is known only when
+// it is ready, unless it was before.
+func (s *Server) Launch() {
 	s.t.Helper()
 	proc, err := launch(s.argv, s.env, s.isReadyLine)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.proc = proc
-	if err := proc.awaitReady(); err != nil {
-		s.t.Fatalf("%s: %v\n%s", s.name, err, tail(proc.out.String()))
-	}
 	s.t.Cleanup(func() {
 		proc.signal(syscall.SIGCONT)
 		proc.end(syscall.SIGKILL)
@@ -79,6 +92,15 @@ func (s *Server) Stop() int {
 	return s.proc.exitCode()
 }
 
+// AwaitEnd waits until the process ends by itself, and returns its exit code.
+func (s *Server) AwaitEnd() int {
+	s.t.Helper()
+	if !s.proc.wait(stopTimeout) {
+		s.t.Fatalf("%s still runs after %v:\n%s", s.name, stopTimeout, tail(s.proc.out.String()))
+	}
+	return s.proc.exitCode()
+}
+
 // Kill sends SIGKILL and waits for the end.
 func (s *Server) Kill() {
 	s.t.Helper()
@@ -94,9 +116,12 @@ func (s *Server) Restart() {
 	if s.proc.running() {
 		s.Stop()
 	}
-	s.argv = append(s.argv, s.pin(s.Addr)...)
-	s.start()
+	s.Pin()
+	s.Start()
 }
+
+// Pin makes the server use its present port when it starts again.
+func (s *Server) Pin() { s.argv = append(s.argv, s.pin(s.Addr)...) }
 
 // Pause stops the process where it is (SIGSTOP) until Resume.
 func (s *Server) Pause() { s.proc.signal(syscall.SIGSTOP) }

@@ -1,0 +1,116 @@
+package harness
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// formTimeout bounds what a cluster may take to form, to elect or to let a member in, on a machine that is busy.
+const formTimeout = 60 * time.Second
+
+// Cluster is some redfence processes that form a Raft cluster.
+type Cluster struct {
+	Members []*Server
+	Ports   []string // the cluster port of each, host:port
+	t       testing.TB
+	args    []string
+}
+
+// StartCluster runs n members at once, and returns when all are ready and one of them leads.
+func StartCluster(t testing.TB, n int, args ...string) *Cluster {
+	t.Helper()
+	c := NewCluster(t, n, args...)
+	for _, m := range c.Members {
+		m.Launch()
+	}
+	for _, m := range c.Members {
+		m.AwaitReady()
+		m.Pin()
+	}
+	c.Leader()
+	return c
+}
+
+// NewCluster prepares n members that expect each other, and starts none. Their names are node1, node2, ...
+func NewCluster(t testing.TB, n int, args ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Members: make([]*Server, n), Ports: freePorts(t, n), args: args}
+	for i := range c.Members {
+		c.Members[i] = c.Prepare(i, t.TempDir(), append([]string{"--bootstrap-expect", strconv.Itoa(n)}, args...)...)
+	}
+	return c
+}
+
+// Prepare returns a process, not started, with the name and the cluster port of member i, and with a directory.
+func (c *Cluster) Prepare(i int, dir string, args ...string) *Server {
+	c.t.Helper()
+	argv := append([]string{
+		Binary(c.t, Options{}), "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", dir,
+		"--node-id", fmt.Sprintf("node%d", i+1), "--raft-listen", c.Ports[i], "--join", strings.Join(c.Ports, ","),
+	}, args...)
+	return &Server{
+		Dir: dir, t: c.t, name: fmt.Sprintf("node%d", i+1), argv: argv,
+		pin: func(addr string) []string { return []string{"--listen", addr} },
+	}
+}
+
+// Leader waits until just one of the running members leads, and returns its place.
+func (c *Cluster) Leader() int {
+	c.t.Helper()
+	leader := -1
+	Eventually(c.t, formTimeout, func() bool {
+		leader = c.findLeader()
+		return leader >= 0
+	})
+	return leader
+}
+
+// findLeader is the place of a member that says that it leads, or -1.
+func (c *Cluster) findLeader() int {
+	for i, m := range c.Members {
+		if m.proc == nil || !m.Running() || m.Addr == "" {
+			continue
+		}
+		if info, err := askInfo(m.Addr); err == nil && strings.Contains(info, "raft_state:leader") {
+			return i
+		}
+	}
+	return -1
+}
+
+// askInfo asks for INFO raft, within a second.
+func askInfo(addr string) (string, error) {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte("INFO raft\r\n")); err != nil {
+		return "", err
+	}
+	text := make([]byte, 4096)
+	n, err := conn.Read(text)
+	return string(text[:n]), err
+}
+
+// freePorts finds addresses on loopback on which nothing listens.
+func freePorts(t testing.TB, n int) []string {
+	t.Helper()
+	addrs := make([]string, n)
+	for i := range addrs {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		addrs[i] = l.Addr().String()
+	}
+	return addrs
+}
