@@ -91,6 +91,17 @@ func (e *Engine) findScript(r *request, goOn func()) {
 	})
 }
 
+// evaluate runs a script whose text is known. One that renews several locks, which have nothing to do with one another,
+// runs once for each of them, so that each has a vote of its own.
+func (e *Engine) evaluate(r *request) {
+	parts := runner.Split(r.call.Requests[0], r.text)
+	if parts == nil {
+		e.try(r)
+		return
+	}
+	e.each(r, parts, func(replies []resp.Value) { r.answer(runner.Join(replies)) })
+}
+
 // learn has the nodes compile a text, and remembers it when a majority finds it good. It answers the SHA1, or the
 // compile error.
 func (e *Engine) learn(r *request, text string, done func(resp.Value)) {

@@ -22,7 +22,7 @@ func (e *Engine) special(r *request) bool {
 	}
 	q := r.call.Requests[0]
 	if script, _ := evaluates(q); script {
-		e.findScript(r, func() { e.try(r) })
+		e.findScript(r, func() { e.evaluate(r) })
 		return true
 	}
 	serve := e.served(q.Spec.Name)

@@ -3,7 +3,6 @@ package quorum
 import (
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -119,28 +118,17 @@ func (e *Engine) flush(r *request, dbs []int) {
 }
 
 func (e *Engine) deleteAll(r *request, db int, keys []string, done func()) {
-	var open atomic.Int64
-	var failed atomic.Pointer[resp.Value]
-	open.Store(int64(len(keys)) + 1)
-	over := func() {
-		if open.Add(-1) > 0 {
-			return
+	deletions := make([]*commands.Request, 0, len(keys))
+	for _, key := range keys {
+		if q, err := commands.Bind([]string{"UNLINK", key}, db); err == nil {
+			deletions = append(deletions, q)
 		}
-		if v := failed.Load(); v != nil {
-			r.answer(*v)
+	}
+	e.each(r, deletions, func(replies []resp.Value) {
+		if failed := slices.IndexFunc(replies, resp.Value.IsErr); failed >= 0 {
+			r.answer(replies[failed])
 			return
 		}
 		done()
-	}
-	for _, key := range keys {
-		q, _ := commands.Bind([]string{"UNLINK", key}, db)
-		call := &commands.Call{Requests: []*commands.Request{q}, Session: r.call.Session, Done: func(res commands.Result) {
-			if res.Reply.IsErr() {
-				failed.Store(&res.Reply)
-			}
-			over()
-		}}
-		newRequest(e, nil, call).start()
-	}
-	over()
+	})
 }
