@@ -86,11 +86,16 @@ var luaTexts = strings.NewReplacer(
 	"$RESERVED", quoted(string(resp.ErrReserved)),
 	"$ARITY", quoted(string(resp.ErrScriptArity)),
 	"$FORBIDDEN", quoted(string(resp.ErrScriptForbidden)),
+	"$NOTSERVED", quoted(notServed[0]), "$NOTBECAUSE", quoted(notServed[1]),
+	"$TOOLONG", quoted(string(resp.ErrTooManyWords)),
 	"$NOTALIKE", quoted("it would not do the same on all nodes"),
 	"$NODIGEST", quoted("the nodes cannot compute one; compare values, with IFEQ or IFNE"),
 	"$DRAWS", quoted("the nodes would draw differently"),
 	"$ONEDB", quoted("a request works on one database"),
 )
+
+// notServed is the error for what quorum mode cannot serve, without the command and the cause.
+var notServed = strings.Split(string(resp.NotInQuorum("|", "")), "|")
 
 // quoted writes a string as Lua does.
 func quoted(s string) string {

@@ -244,6 +244,16 @@ func TestReports(t *testing.T) {
 	assert.Equal(t, drawn, n.reply("EVAL", "return math.random(1000000)", "0"))
 }
 
+// TestManyWords goes to the limit of what Lua can pass on.
+func TestManyWords(t *testing.T) {
+	n := newNode(t)
+	line := make([]string, 7900)
+	line[0], line[1] = "RPUSH", "l"
+	assert.Equal(t, resp.Int(7898), n.reply(line...))
+	assert.Equal(t, resp.ErrTooManyWords.Value(), n.reply(append(line, "x")...))
+	assert.Equal(t, int64(7898), n.raw("LLEN", "l"))
+}
+
 func TestOwnKeysAreHidden(t *testing.T) {
 	n := newNode(t)
 	n.send(&Admit{Canary: "c"}, Target{})

@@ -58,7 +58,7 @@ while at <= argsEnd do
     if command == 'watch' then
       value, encoded = nil, watch(at, n)
     else
-      value = exec(false, nil, unpack(ARGV, at + 1, at + n))
+      value = n > 7900 and failure($TOOLONG) or exec(false, nil, unpack(ARGV, at + 1, at + n))
       local exact = exactly(command, value, at)
       encoded = exact and ':' .. exact .. '\r\n' or encode(value, 2, 0)
     end

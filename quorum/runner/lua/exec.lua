@@ -51,7 +51,7 @@ end
 local function failure(text) return {err = text} end
 local function failed(r) return type(r) == 'table' and r.err ~= nil end
 local function notServed(command, why)
-  return failure('ERR redfence: ' .. command .. ' is not served in quorum mode: ' .. why)
+  return failure($NOTSERVED .. command .. $NOTBECAUSE .. why)
 end
 local function asText(v)
   if type(v) == 'number' then return string.format('%.17g', v) end
