@@ -31,8 +31,8 @@ type Config struct {
 
 // Sink takes the events that come out of won requests. Its methods never block.
 type Sink interface {
-	// Publish sends a publication to the subscribers of all proxies.
-	Publish(m commands.Message)
+	// Publish sends a publication to the subscribers of all proxies, and returns the number of receivers in this one.
+	Publish(m commands.Message) int
 	// Ready says that a list or sorted set came into being or grew.
 	Ready(db int, key string)
 	// Tracking tells whether anybody wants to be told of Accessed.

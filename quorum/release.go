@@ -108,8 +108,8 @@ func (a *attempt) drove() {
 	r, source := a.request, a.votes.Of(a.furthest())
 	switch {
 	case without >= a.engine.need:
-		a.announce(source)
-		a.finish(func() { r.answer(source.Reply) })
+		receivers := a.announce(source)
+		a.finish(func() { r.answer(withReceivers(r.call, source.Reply, *receivers)) })
 	case without+may >= a.engine.need:
 		if a.beginsToWait() {
 			return

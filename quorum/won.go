@@ -151,8 +151,8 @@ func (a *attempt) granted() {
 	if winner.Wrote() && a.disagreed() {
 		a.stale = a.engine.unsettle(a.request.db, winner.Writes)
 	}
-	a.announce(winner)
-	a.finish(func() { a.request.answer(reply) })
+	receivers := a.announce(winner)
+	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, *receivers)) })
 	for node := range a.votes.All() {
 		a.settle(node)
 	}
@@ -166,15 +166,17 @@ func (a *attempt) token(w tally.Write) fencing.Token {
 	return w.Token
 }
 
-// announce tells the other parts of the process what was done.
-func (a *attempt) announce(winner *tally.Answer) {
+// announce tells the other parts of the process what was done, when the attempt is unlocked. Then it knows how many
+// receivers each publication had here.
+func (a *attempt) announce(winner *tally.Answer) (receivers *[]int) {
 	e, r := a.engine, a.request
+	receivers = new([]int)
 	if len(winner.Messages) == 0 && len(winner.Writes) == 0 {
-		return
+		return receivers
 	}
 	a.then(func() {
 		for _, m := range winner.Messages {
-			e.cfg.Sink.Publish(m)
+			*receivers = append(*receivers, e.cfg.Sink.Publish(m))
 		}
 		for _, key := range winner.Ready {
 			e.cfg.Sink.Ready(r.db, key)
@@ -183,6 +185,32 @@ func (a *attempt) announce(winner *tally.Answer) {
 			e.cfg.Sink.Accessed(r.call.Session, changes(winner.Writes))
 		}
 	})
+	return receivers
+}
+
+// withReceivers puts into a reply how many receivers PUBLISH and SPUBLISH had in this process. The nodes cannot know.
+// Inside a script, which may publish any number of times, the reply stays 0.
+func withReceivers(c *commands.Call, reply resp.Value, receivers []int) resp.Value {
+	if len(receivers) == 0 {
+		return reply
+	}
+	if c.Block {
+		reply.Elems = slices.Clone(reply.Elems)
+	}
+	for i, q := range c.Requests {
+		if q.Spec.Name != "publish" && q.Spec.Name != "spublish" || len(receivers) == 0 {
+			continue
+		}
+		count := resp.Int(int64(receivers[0]))
+		receivers = receivers[1:]
+		switch {
+		case !c.Block:
+			reply = count
+		case i < len(reply.Elems):
+			reply.Elems[i] = count
+		}
+	}
+	return reply
 }
 
 func changes(writes []tally.Write) []commands.Access {

@@ -178,9 +178,9 @@ type quorumSink struct {
 
 var _ quorum.Sink = quorumSink{}
 
-func (s quorumSink) Publish(m commands.Message) { s.bus.Publish(m) }
-func (s quorumSink) Ready(db int, key string)   { s.bus.Ready(db, key) }
-func (s quorumSink) ReadyAll(db int)            { s.bus.ReadyAll(db) }
+func (s quorumSink) Publish(m commands.Message) int { return s.bus.Publish(m) }
+func (s quorumSink) Ready(db int, key string)       { s.bus.Ready(db, key) }
+func (s quorumSink) ReadyAll(db int)                { s.bus.ReadyAll(db) }
 
 // steadyClock is the monotonic clock of this process.
 type steadyClock struct{ began time.Time }
