@@ -27,7 +27,7 @@ func newSimEngine(p *simProxy, nodes []Node) *Engine {
 // deafSink is for schedules in which nobody listens.
 type deafSink struct{}
 
-func (deafSink) Publish(commands.Message)          {}
+func (deafSink) Publish(commands.Message) int      { return 0 }
 func (deafSink) Ready(int, string)                 {}
 func (deafSink) Tracking() bool                    { return false }
 func (deafSink) Accessed(int64, []commands.Access) {}

@@ -58,6 +58,9 @@ func (v *Votes) Verdict() Verdict {
 		case a.Answered() && !v.repeats(i):
 			best = max(best, v.agree(a))
 		}
+		if best >= need && v.farApart() && slices.Contains(v.answers, nil) {
+			return Pending
+		}
 		if best >= need {
 			return Won
 		}
@@ -167,6 +170,26 @@ func (v *Votes) Reply() resp.Value {
 	}
 	slices.SortFunc(ttls, func(a, b int64) int { return longer(a, b) })
 	return resp.Int(ttls[Majority(len(v.answers))-1])
+}
+
+// nearTTL is how far apart TTLs are, in ms, that differ only because nodes were asked one after another. Those in
+// seconds are not told from those in ms: for them it only matters whether there is a TTL at all.
+const nearTTL = 200
+
+// farApart tells whether the winners are TTLs of which one is that of an earlier state, on a node that a write has not
+// reached. Then the others are waited for: the client may have made that write itself.
+func (v *Votes) farApart() bool {
+	first := v.answers[v.winners[0]]
+	if !first.IsTTL {
+		return false
+	}
+	for _, i := range v.winners {
+		a, b := v.answers[i].Reply.Int(), first.Reply.Int()
+		if (a == Forever) != (b == Forever) || max(a-b, b-a) > nearTTL {
+			return true
+		}
+	}
+	return false
 }
 
 // longer orders TTLs, the longest first.

@@ -107,6 +107,29 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// A node that a write has not reached must not decide what the TTL is, as long as others may still answer.
+func TestTTLsFarApartWaitForTheOthers(t *testing.T) {
+	tests := map[string]struct {
+		answers []*Answer
+		want    Verdict
+	}{
+		"near":                     {[]*Answer{ttl(5000), ttl(4990), nil}, Won},
+		"one is of before":         {[]*Answer{ttl(60000), ttl(5000), nil}, Pending},
+		"none and one of before":   {[]*Answer{ttl(Forever), ttl(5000), nil}, Pending},
+		"nobody else will answer":  {[]*Answer{ttl(Forever), ttl(5000), silent()}, Won},
+		"the third has decided it": {[]*Answer{ttl(Forever), ttl(5000), ttl(Forever)}, Won},
+	}
+	for name, tt := range tests {
+		if got := votesOf(tt.answers...).Verdict(); got != tt.want {
+			t.Errorf("%s: verdict %v, want %v", name, got, tt.want)
+		}
+	}
+	v := votesOf(ttl(Forever), ttl(5000), ttl(Forever))
+	if v.Verdict(); v.Reply().Int() != Forever {
+		t.Errorf("answered %v, a majority has no TTL", v.Reply())
+	}
+}
+
 func TestReply(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -114,7 +137,7 @@ func TestReply(t *testing.T) {
 		want    int64
 	}{
 		{"the TTL that a majority guarantees", []*Answer{ttl(20000), ttl(19998), ttl(20001)}, 20000},
-		{"a key without TTL is longest", []*Answer{ttl(-1), ttl(20000), nil}, 20000},
+		{"a key without TTL is longest", []*Answer{ttl(-1), ttl(20000), silent()}, 20000},
 		{"all without TTL", []*Answer{ttl(-1), ttl(-1), nil}, -1},
 		{"no key", []*Answer{ttl(-2), ttl(20000), ttl(-2)}, -2},
 	} {
