@@ -212,3 +212,24 @@ func TestLargeResync(t *testing.T) {
 		t.Errorf("TTL of the last lock is %d", got)
 	}
 }
+
+// TestANodeThatForgetsAgainMeanwhile is flushed while it is brought up to date: what was copied before is gone.
+func TestANodeThatForgetsAgainMeanwhile(t *testing.T) {
+	servers, addrs := startServers(t)
+	p := startProxy(t, 0, addrs...)
+	p.want(allCount)
+	const keys = 20_000
+	for _, s := range servers {
+		harness.Dial(t, s.Addr).Do("EVAL", `for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'lock' .. i, 'me', 'PX', 600000) end`, "0", strconv.Itoa(keys))
+	}
+	c := harness.Dial(t, servers[1].Addr)
+	c.Want("OK", "FLUSHALL")
+	harness.Eventually(t, patience, func() bool { return c.Int("DBSIZE") > 1000 })
+	c.Want("OK", "FLUSHALL")
+	harness.Eventually(t, patience, func() bool { return strings.Contains(p.log.String(), "node is up to date") })
+	p.want(allCount)
+	missing := `local n = 0; for i = 1, tonumber(ARGV[1]) do n = n + redis.call('EXISTS', 'lock' .. i) end; return tonumber(ARGV[1]) - n`
+	if n := c.Int("EVAL", missing, "0", strconv.Itoa(keys)); n != 0 {
+		t.Errorf("%d of %d locks are missing on a node that counts", n, keys)
+	}
+}

@@ -22,6 +22,9 @@ type nodeClock struct {
 	since     time.Duration // when now began
 	step      time.Duration // the last step seen
 	steps     int
+
+	asleep func() time.Duration // how long this machine was suspended; nil: never
+	slept  time.Duration        // how much of it is made up for
 }
 
 // bounds are those of node time less our time.
@@ -43,22 +46,54 @@ func (c *nodeClock) observe(sent, received, node time.Duration) (stepped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := bounds{low: node - received, high: node - sent, at: max(received, 1)}
-	known := c.now.and(c.last)
-	if known.at != 0 {
-		allowed := slack + time.Duration(drift*float64(2*window+received-known.at))
-		switch {
-		case seen.low > known.high+allowed:
-			c.step = seen.low - known.high
-		case seen.high < known.low-allowed:
-			c.step = seen.high - known.low
-		default:
-			c.keep(seen)
-			return false
-		}
-		c.steps++
+	step := c.stepTo(seen)
+	if step != 0 && c.awoke() {
+		step = c.stepTo(seen)
 	}
+	if step == 0 {
+		c.keep(seen)
+		return false
+	}
+	c.step = step
+	c.steps++
 	c.now, c.last, c.since = seen, bounds{}, received
-	return known.at != 0
+	return true
+}
+
+// stepTo is how far the clock has stepped when it shows this, 0 when it has not.
+func (c *nodeClock) stepTo(seen bounds) time.Duration {
+	known := c.now.and(c.last)
+	if known.at == 0 {
+		return 0
+	}
+	allowed := slack + time.Duration(drift*float64(2*window+seen.at-known.at))
+	switch {
+	case seen.low > known.high+allowed:
+		return seen.low - known.high
+	case seen.high < known.low-allowed:
+		return seen.high - known.low
+	}
+	return 0
+}
+
+// awoke shifts the bounds by the time for which this machine was suspended since they were last right. It tells whether
+// it was.
+func (c *nodeClock) awoke() bool {
+	if c.asleep == nil {
+		return false
+	}
+	total := c.asleep()
+	d := total - c.slept
+	if d < slack {
+		return false
+	}
+	c.slept = total
+	for _, b := range []*bounds{&c.now, &c.last} {
+		if b.at != 0 {
+			b.low, b.high = b.low+d, b.high+d
+		}
+	}
+	return true
 }
 
 func (c *nodeClock) keep(seen bounds) {

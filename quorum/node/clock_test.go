@@ -67,3 +67,23 @@ func TestDeadlinesAreNeverLate(t *testing.T) {
 		}
 	}
 }
+
+// TestASuspendedMachineSeesNoStep: our clock stood still for an hour, the nodes' did not.
+func TestASuspendedMachineSeesNoStep(t *testing.T) {
+	slept := 5 * time.Minute // before
+	clock := nodeClock{asleep: func() time.Duration { return slept }, slept: slept}
+	read := func(at, node time.Duration) bool { return clock.observe(at, at+ms, node) }
+	if read(time.Second, 1000*time.Second) {
+		t.Fatal("the first reading is no step")
+	}
+	slept += time.Hour
+	if read(2*time.Second, 1001*time.Second+time.Hour) {
+		t.Error("waking up was taken for a step of the node's clock")
+	}
+	if got := clock.atLeast(3 * time.Second); got < 1001*time.Second+time.Hour || got > 1003*time.Second+time.Hour {
+		t.Errorf("the node's clock is thought to show %v", got)
+	}
+	if !read(3*time.Second, 1002*time.Second+2*time.Hour) {
+		t.Error("a step after waking up was not seen")
+	}
+}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,8 @@ type Options struct {
 	URL    string // redis:// or rediss://, without a database
 	Clock  quorum.Clock
 	Logger *slog.Logger
+
+	TLS *tls.Config // for rediss://, in the place of the system's certificates; its ServerName is set to the URL's host
 
 	Queue       int           // operations that may wait in a stream; 8192 when 0
 	DialTimeout time.Duration // for a connection and its first answer; 1 s when 0
@@ -101,11 +104,17 @@ func open(o Options, c codec) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.options.TLSConfig != nil && o.TLS != nil {
+		own := o.TLS.Clone()
+		own.ServerName = a.options.TLSConfig.ServerName
+		a.options.TLSConfig = own
+	}
 	o = o.withDefaults()
 	n := &Node{
 		o: o, address: a, codec: c, log: o.Logger.With("node", a.name), watch: func() {},
 		poke: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
+	n.clock.asleep, n.clock.slept = asleep, asleep()
 	n.judged.Store(&judged{down: ReasonConnect, Verdict: quorum.Verdict{
 		Standing: quorum.Quarantined, Reason: "not admitted yet",
 	}})

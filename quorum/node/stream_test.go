@@ -198,3 +198,27 @@ func TestPasswordsAppearNowhere(t *testing.T) {
 	n := openNode(t, server.Addr, func(o *Options) { o.URL = "redis://:right@" + server.Addr })
 	wantReply(t, n, "SET k 1", "OK")
 }
+
+// TestASlowNode has answers come half a second late: they are delivered, and deadlines still hold on the node.
+func TestASlowNode(t *testing.T) {
+	server := harness.StartRedis(t)
+	relay := startRelay(t, server.Addr)
+	n := openNode(t, relay.addr(), func(o *Options) { o.LookEvery = time.Hour })
+	wantReply(t, n, "SET k 1", "OK")
+	relay.holdAll(toServer)
+	late := begin(n, command("SET k late"), func(s *quorum.Sending) { s.Deadline = n.o.Clock.Now() + 50*time.Millisecond })
+	stream := n.stream(0)
+	harness.Eventually(t, patience, func() bool { return stream.owing.Load() != 0 })
+	slow := begin(n, command("SET k slow"), nil)
+	passed := time.NewTimer(500 * time.Millisecond)
+	<-passed.C
+	relay.release(toServer)
+	wantOutcome(t, late, ReasonLate, false)
+	if o := slow.wait(t); o.Reason != "" {
+		t.Errorf("%+v", o)
+	}
+	wantReply(t, n, "GET k", "slow")
+	if s, _ := n.Standing(); s == quorum.Down {
+		t.Error("a slow node is down")
+	}
+}
