@@ -98,7 +98,7 @@ func (t *simTxn) touch(key string) (*simEntry, *simWrite) {
 // finish raises the companion of a written key and reports the write.
 func (t *simTxn) finish(w *simWrite) tally.Write {
 	e := t.n.entry(w.key)
-	e.version = tally.Version{Number: w.old.version.Number + 1, Request: t.run.ID}
+	e.version = w.old.version.Next(t.run.ID)
 	out := tally.Write{
 		Key: w.key, Before: w.old.version, After: e.version, Existed: w.old.value != nil, Exists: e.value != nil,
 		State: e.value.name(), TTL: t.ttlOf(e), OldToken: w.old.token, ImageEnd: tally.Forever,

@@ -123,7 +123,7 @@ func (r *Run) write(e []resp.Value) tally.Write {
 	marks := e[3].Int()
 	before, hold := version(e[1:]), fencing.Token(e[7].Int())
 	return tally.Write{
-		Key: e[0].Str, Before: before, After: tally.Version{Number: before.Number + 1, Request: r.ID},
+		Key: e[0].Str, Before: before, After: before.Next(r.ID),
 		Existed: marks&markExisted != 0, Exists: marks&markExists != 0, State: e[4].Str, TTL: e[5].Int(),
 		Token: fencing.Token(e[6].Int()), Fresh: marks&markFresh != 0,
 		Ended: marks&markEnded != 0, Renewal: marks&markRenewal != 0,

@@ -173,7 +173,7 @@ func (r *Run) leanResult(s string) Result {
 }
 
 func (r *Run) after(l leanAnswer) tally.Version {
-	return tally.Version{Number: l.before.Number + 1, Request: r.ID}
+	return l.before.Next(r.ID)
 }
 
 func (r *Run) leanSet(a *tally.Answer, l leanAnswer, key string) {

@@ -130,7 +130,7 @@ func marksOf(w tally.Write) string {
 func requireReported(t *testing.T, n *node, before State, w tally.Write) {
 	t.Helper()
 	now := n.fetch(w.Key)
-	require.Equal(t, tally.Version{Number: before.Version.Number + 1, Request: "after"}, w.After)
+	require.Equal(t, before.Version.Next("after"), w.After)
 	require.Equal(t, w.After, now.Version)
 	require.Equal(t, before.Version, w.Before)
 	require.Equal(t, before.Exists, w.Existed)

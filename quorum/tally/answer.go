@@ -3,6 +3,8 @@
 package tally
 
 import (
+	"crypto/sha1" //nolint:gosec // see Version.Next
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -18,6 +20,20 @@ type Version struct {
 	Number  uint64
 	Request string
 }
+
+// Next is the version that a write of the request id makes of v. It depends on all of v, and so on all writes before:
+// were it only the number and the id, two nodes that one request found in different versions of equal number would be
+// taken for equal after it.
+func (v Version) Next(id string) Version {
+	if v.Request == "" {
+		return Version{v.Number + 1, id}
+	}
+	sum := sha1.Sum([]byte(v.Request)) //nolint:gosec // tells histories apart, safeguards nothing; nodes have no other hash
+	return Version{v.Number + 1, id + "~" + hex.EncodeToString(sum[:])[:chained]}
+}
+
+// chained is how many digits of the hash of an id stand in the next one.
+const chained = 10
 
 // Before tells whether v is lower than w: its number is, for ids have no order.
 func (v Version) Before(w Version) bool { return v.Number < w.Number }

@@ -11,6 +11,12 @@ local function known(companion)
   return 0, '', 0, 0, 0
 end
 
+-- chained is the request of the version after one: it depends on the versions before (tally.Version.Next).
+local function chained(id, before)
+  if before == '' then return id end
+  return id .. '~' .. string.sub(redis.sha1hex(before), 1, 10)
+end
+
 local function lookup(key) return known(call('GET', '__redfence__:' .. key)) end
 
 -- alive is the token of a key that is present. When its instance has ended, somebody else has set it.

@@ -141,7 +141,7 @@ local function finish(value, encoded, named)
     local w = order[i]
     if w.final then
       local till = w.new.till == -2 and 0 or w.new.till
-      remember(w.key, w.number + 1, id, math.max(w.mark, w.final), w.final, till)
+      remember(w.key, w.number + 1, chained(id, w.request), math.max(w.mark, w.final), w.final, till)
     end
   end
   local is = 0

@@ -9,6 +9,6 @@ local before = string.format('%.0f', redis.call('PEXPIRETIME', KEYS[1]))
 till = string.format('%.0f', now + ARGV[2])
 redis.call('PEXPIREAT', KEYS[1], till)
 redis.call('SET', '__redfence__:' .. KEYS[1], string.format('%.0f ', number + 1) .. mark .. ' ' .. token .. ' ' .. till ..
-  ' ' .. ARGV[3], 'PX', ARGV[2] + 86400000)
+  ' ' .. ARGV[3] .. link, 'PX', ARGV[2] + 86400000)
 return 'a' .. time[1] .. ' ' .. time[2] .. ' 1 ' .. number .. ' ' .. token .. ' ' .. token .. ' ' .. till .. ' ' .. before ..
   ' ' .. #request .. ' ' .. request

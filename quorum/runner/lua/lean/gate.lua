@@ -14,5 +14,7 @@ local number, mark, token, till, request = '0', '0', '0', '0', ''
 if known[2] then
   number, mark, token, till, request = string.match(known[2], '^(%d+) (%d+) (%d+) (%-?%d+) (.*)$')
 end
+-- What makes the version after depend on that before (tally.Version.Next).
+local link = request == '' and '' or '~' .. string.sub(redis.sha1hex(request), 1, 10)
 -- An answer: time, what happened, version before, token after, token before, end after (ms), end before, then
 -- length-prefixed request of the version before, and what was read.

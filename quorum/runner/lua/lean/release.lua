@@ -5,6 +5,6 @@ if known[3] ~= ARGV[1] then
   return 'a' .. time[1] .. ' ' .. time[2] .. what .. number .. ' 0 0 0 0 ' .. #request .. ' ' .. request
 end
 redis.call('DEL', KEYS[1])
-redis.call('SET', '__redfence__:' .. KEYS[1], string.format('%.0f ', number + 1) .. mark .. ' 0 0 ' .. ARGV[2], 'PX', 86400000)
+redis.call('SET', '__redfence__:' .. KEYS[1], string.format('%.0f ', number + 1) .. mark .. ' 0 0 ' .. ARGV[2] .. link, 'PX', 86400000)
 if till ~= '-1' and till + 1 < now then token = '0' end
 return 'a' .. time[1] .. ' ' .. time[2] .. ' 1 ' .. number .. ' 0 ' .. token .. ' 0 ' .. till .. ' ' .. #request .. ' ' .. request
