@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redfence/redfence/commands/resp"
@@ -99,7 +100,8 @@ func (n *simNode) undo(op *runner.Undo) []runner.Undone {
 			done = append(done, runner.Undone{Put: true, Version: e.version})
 			continue
 		}
-		n.w.book.undone(n.id, w.After.Request)
+		id, _, _ := strings.Cut(w.After.Request, "~")
+		n.w.book.undone(n.id, id)
 		put := e.version == w.After || n.w.bug == bugAnyUndo
 		if put {
 			n.putBack(e, w)
