@@ -32,7 +32,8 @@ import (
 // until=REPLY (repeated until it answers so), repeat (the same for regex=R), replies=N (how many replies are
 // read, 1 unless told), save=NAME (the reply's text becomes ${NAME}), diff=ID (a
 // deliberate difference that docs/compatibility.md explains), want=R (what
-// redfence answers there).
+// redfence answers there), noquorum=ID (not sent when quorum mode is compared;
+// docs/quorum.md explains why).
 type transcript struct {
 	name  string
 	steps []step
@@ -67,7 +68,7 @@ type rule struct {
 	regex, want                 *regexp.Regexp
 	head                        int
 	mask                        []string
-	until, save, diff           string
+	until, save, diff, noQuorum string
 	replies                     int
 }
 
@@ -215,6 +216,8 @@ func (r *rule) set(name, value string) (err error) {
 		r.save = value
 	case "diff":
 		r.diff = value
+	case "noquorum":
+		r.noQuorum = value
 	default:
 		err = fmt.Errorf("%w: directive %q", errTranscript, name)
 	}
