@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,6 +169,12 @@ func (a *attempt) timeout() {
 	a.judge()
 }
 
+// expects tells whether a node may answer in time. A lost vote waits for it, since what it wrote must be put back, or
+// carried on, before the client is told anything.
+func (a *attempt) expects() bool {
+	return slices.Contains(a.votes.All(), nil)
+}
+
 // giveUp ends the wait for a node. Its answer may still come, if the request was on its way.
 func (a *attempt) giveUp(node int, why tally.Reason) {
 	ran := !a.withdraw(node)
@@ -178,7 +185,7 @@ func (a *attempt) giveUp(node int, why tally.Reason) {
 // judge decides the vote as soon as it can be.
 func (a *attempt) judge() {
 	verdict := a.votes.Verdict()
-	if verdict == tally.Pending {
+	if verdict == tally.Pending || verdict == tally.Lost && a.expects() {
 		return
 	}
 	if a.stop != nil {

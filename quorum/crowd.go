@@ -90,7 +90,7 @@ func forOthers(v resp.Value) resp.Value {
 	switch {
 	case granted(v):
 		return resp.Value{}
-	case v.IsErr() && v.Str == string(resp.ErrUnknownVote):
+	case resp.IsUnknownVote(v):
 		return resp.ErrTryAgainVote.Value()
 	}
 	return v

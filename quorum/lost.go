@@ -152,7 +152,7 @@ func (a *attempt) retracted() {
 		if a.beginsToWait() {
 			return
 		}
-		v = resp.ErrUnknownVote.Value()
+		v = a.unknown()
 	case answered < e.need:
 		v = a.tooFew()
 	case a.verdict != "":
@@ -232,3 +232,6 @@ func longest(list []tally.Reading, r tally.Reading) []tally.Reading {
 
 // tooFew is the error when no majority answered.
 func (a *attempt) tooFew() resp.Value { return a.engine.tooFew(a.votes) }
+
+// unknown is the error when the request may have been executed.
+func (a *attempt) unknown() resp.Value { return resp.UnknownVote(a.engine.reasons(a.votes)).Value() }

@@ -3,7 +3,6 @@ package quorum
 import (
 	"slices"
 
-	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
@@ -114,7 +113,8 @@ func (a *attempt) drove() {
 		if a.beginsToWait() {
 			return
 		}
-		a.finish(func() { r.answer(resp.ErrUnknownVote.Value()) })
+		v := a.unknown()
+		a.finish(func() { r.answer(v) })
 	case a.votes.Answered() < a.engine.need:
 		v := a.tooFew()
 		a.finish(func() { r.answer(v) })
@@ -129,5 +129,5 @@ func (a *attempt) releaseAgain() {
 		a.request.again(0)
 		return
 	}
-	a.request.answer(resp.ErrUnknownVote.Value())
+	a.request.answer(a.unknown())
 }

@@ -100,7 +100,7 @@ func (r *request) answer(v resp.Value) {
 
 // end answers the client and lets the session go on. An unknown outcome ends the connection.
 func (r *request) end(v resp.Value) {
-	unknown := v.Kind == resp.Error && v.Str == string(resp.ErrUnknownVote)
+	unknown := resp.IsUnknownVote(v)
 	if unknown {
 		r.engine.stats.unknown.Add(1)
 	}

@@ -125,8 +125,13 @@ func unserved(q *commands.Request) string {
 
 func formatCursor(c uint64) string { return strconv.FormatUint(c, 10) }
 
-// tooFew is the error when no majority answered, with the reason of each node that did not.
+// tooFew is the error when no majority answered.
 func (e *Engine) tooFew(votes *tally.Votes) resp.Value {
+	return resp.QuorumLost(votes.Answered(), len(votes.All()), e.reasons(votes)).Value()
+}
+
+// reasons says of each node that gave no answer that counts why not.
+func (e *Engine) reasons(votes *tally.Votes) []string {
 	var reasons []string
 	for i, answer := range votes.All() {
 		name := e.cfg.Nodes[i].Name()
@@ -137,5 +142,5 @@ func (e *Engine) tooFew(votes *tally.Votes) resp.Value {
 			reasons = append(reasons, name+": quarantined, it may have forgotten locks")
 		}
 	}
-	return resp.QuorumLost(votes.Answered(), len(votes.All()), reasons).Value()
+	return reasons
 }

@@ -23,6 +23,18 @@ func QuorumLost(answered, nodes int, reasons []string) Failure {
 		answered, nodes, strings.Join(reasons, ", ")))
 }
 
+// UnknownVote is the error of a request that nodes may have executed whose answers were lost. Reasons are those of the
+// nodes that did not answer, each beginning with the name of the node.
+func UnknownVote(reasons []string) Failure {
+	if len(reasons) == 0 {
+		return ErrUnknownVote
+	}
+	return ErrUnknownVote + Failure(" ("+strings.Join(reasons, ", ")+")")
+}
+
+// IsUnknownVote tells whether a reply is that error.
+func IsUnknownVote(v Value) bool { return v.Kind == Error && strings.HasPrefix(v.Str, string(ErrUnknownVote)) }
+
 // NotInQuorum is the error for what quorum mode cannot serve; name is lower case.
 func NotInQuorum(name, why string) Failure {
 	return Failure("ERR redfence: " + name + " is not served in quorum mode: " + why)
