@@ -26,6 +26,7 @@ type Options struct {
 	Queue       int           // operations that may wait in a stream; 8192 when 0
 	DialTimeout time.Duration // for a connection and its first answer; 1 s when 0
 	ReadTimeout time.Duration // how long a stream waits for answers before it cuts the connection; 5 s when 0
+	StallAfter  time.Duration // how long an answer may be owed until no more operations are taken; 250 ms when 0
 	LookEvery   time.Duration // how often the node is looked at; 1 s when 0
 }
 
@@ -38,6 +39,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.DialTimeout = orElse(o.DialTimeout, time.Second)
 	o.ReadTimeout = orElse(o.ReadTimeout, 5*time.Second)
+	o.StallAfter = orElse(o.StallAfter, 250*time.Millisecond)
 	o.LookEvery = orElse(o.LookEvery, time.Second)
 	return o
 }

@@ -21,6 +21,7 @@ const (
 	ReasonWithdrawn tally.Reason = "withdrawn"
 	ReasonLate      tally.Reason = "too late to send"
 	ReasonTimeout   tally.Reason = "timeout"
+	ReasonStalled   tally.Reason = "it owes an answer"
 	ReasonRefused   tally.Reason = "connection refused"
 	ReasonLost      tally.Reason = "connection lost"
 	ReasonFailed    tally.Reason = "connection failed"

@@ -75,6 +75,8 @@ func (s *stream) admit(o quorum.Sending) tally.Reason {
 		return ReasonClosed
 	case s.down != "":
 		return s.down
+	case !o.Ahead && s.stalled():
+		return ReasonStalled
 	case o.Ahead && len(s.ahead) < limit:
 		s.ahead = append(s.ahead, o)
 	case !o.Ahead && s.waiting < limit:
@@ -84,6 +86,13 @@ func (s *stream) admit(o quorum.Sending) tally.Reason {
 		return ReasonFull
 	}
 	return ""
+}
+
+// stalled tells whether the node has owed an answer for so long that no vote can count on another one: what is put into
+// the queue now would only be waited for in vain.
+func (s *stream) stalled() bool {
+	since := s.owing.Load()
+	return since != 0 && s.node.o.Clock.Now()-time.Duration(since) > s.node.o.StallAfter
 }
 
 func (s *stream) nudge() {
