@@ -29,7 +29,7 @@ func Count() int {
 func buildRows() []*Spec {
 	var all []*Spec
 	for _, s := range slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), listRows(), setRows(),
-		zsetRows(), blockingRows(), pubsubRows(), scriptRows(), transactionRows(), fencingRows()) {
+		zsetRows(), blockingRows(), pubsubRows(), scriptRows(), transactionRows(), fencingRows(), memberRows()) {
 		all = append(all, s)
 		all = append(all, sortedSubs(s)...)
 	}

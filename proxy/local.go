@@ -70,6 +70,8 @@ func localHandlers() map[string]handler {
 		"pubsub|numsub": pubsubCounts(hub.Channel), "pubsub|shardnumsub": pubsubCounts(hub.Shard),
 		"pubsub|numpat": afterwards(pubsubPatterns),
 
+		"redfence|member": {own: administer}, "redfence|status": {own: administer},
+
 		"script|kill": refusing(resp.ErrNotBusy), "script|debug": now(scriptDebug),
 	}
 	for _, spec := range commands.All() {

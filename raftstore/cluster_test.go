@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -333,4 +334,96 @@ func TestAMemberMayMove(t *testing.T) {
 		self, found := serverOf(c.leader().servers(), c.stores[moves].id.serverID())
 		return found && string(self.Address) == c.stores[moves].port.Addr()
 	})
+}
+
+// administer asks a member what an operator would.
+func administer(t *testing.T, s *Store, line ...string) resp.Value {
+	t.Helper()
+	return s.Administer(t.Context(), request(t, append([]string{"REDFENCE"}, line...)...))
+}
+
+func TestMembersAreChangedThroughAnyMember(t *testing.T) {
+	c := startNodes(t, 3)
+	c.voters(3)
+	leads := c.index(c.leader())
+	asked, gone := c.stores[(leads+1)%3], (leads+2)%3
+	name := c.stores[gone].id.NodeID
+	if v := administer(t, asked, "MEMBER", "REMOVE", "nobody"); !v.IsErr() {
+		t.Errorf("nobody was removed: %+v", v)
+	}
+	if v := administer(t, asked, "MEMBER", "REMOVE", name); v.IsErr() {
+		t.Fatal(v.Str)
+	}
+	c.voters(2)
+	c.stop(gone)
+	c.start(gone) // it does not come back by itself
+	other := (leads + 1) % 3
+	if v := administer(t, asked, "MEMBER", "REMOVE", c.stores[leads].id.NodeID); !v.IsErr() {
+		c.voters(1) // one of two: the other one is a majority
+	}
+	if v := administer(t, c.stores[other], "STATUS"); v.IsErr() {
+		t.Error(v.Str)
+	}
+}
+
+func TestRemovingTheMajorityAsksForForce(t *testing.T) {
+	c := startNodes(t, 3)
+	c.voters(3)
+	leads := c.index(c.leader())
+	down, up := (leads+1)%3, (leads+2)%3
+	name := c.stores[up].id.NodeID
+	c.stop(down)
+	v := administer(t, c.leader(), "MEMBER", "REMOVE", name)
+	if !strings.Contains(v.Str, "no majority") || !strings.Contains(v.Str, "--force") {
+		t.Errorf("answer %+v", v)
+	}
+	if v := administer(t, c.leader(), "MEMBER", "REMOVE", c.config(down).NodeID); v.IsErr() {
+		t.Errorf("the one that is down: %+v", v)
+	}
+}
+
+func TestTheLeadershipIsHandedOver(t *testing.T) {
+	c := startNodes(t, 3)
+	c.voters(3)
+	to := (c.index(c.leader()) + 1) % 3
+	if v := administer(t, c.stores[(to+1)%3], "MEMBER", "TRANSFER", c.stores[to].id.serverID()); v.IsErr() {
+		t.Fatal(v.Str)
+	}
+	eventually(t, "the new leader", func() bool { return c.stores[to].lead.Load() != nil })
+}
+
+func TestAnEmptyNodeIsAdded(t *testing.T) {
+	c := startNodes(t, 3)
+	more := reserve(t, 2) // waits for another one, and is invited instead
+	more.dirs[1] = more.dirs[0]
+	cfg := more.config(0)
+	cfg.NodeID = "z"
+	more.startWith(0, cfg)
+	if v := administer(t, c.stores[0], "MEMBER", "ADD", more.addrs[0]); v.IsErr() {
+		t.Fatal(v.Str)
+	}
+	more.ready()
+	c.voters(4)
+	if v := administer(t, c.stores[0], "MEMBER", "ADD", more.addrs[1]); !v.IsErr() {
+		t.Errorf("nobody was added: %+v", v)
+	}
+}
+
+func TestStatusTellsOfAllMembers(t *testing.T) {
+	c := startNodes(t, 3)
+	c.voters(3)
+	leader := c.leader()
+	down := (c.index(leader) + 1) % 3
+	id := c.stores[down].id.serverID()
+	c.stop(down)
+	asked := c.stores[(c.index(leader)+2)%3]
+	st := asked.Status(t.Context())
+	if st.Cluster != leader.clusterID() || st.Leader != leader.id.serverID() || len(st.Members) != 3 {
+		t.Errorf("status %+v", st)
+	}
+	for _, m := range st.Members {
+		if (m.Error != "") != (m.ID == id) || !m.Voter || m.Error == "" && m.Term == 0 {
+			t.Errorf("member %+v", m)
+		}
+	}
 }

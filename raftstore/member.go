@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"sync"
@@ -37,12 +38,13 @@ func newMember() member {
 
 // question is what members ask each other. Fields may be added; what one does not know it leaves alone.
 type question struct {
-	Ask     string `json:"ask"` // "who" or "admit"
+	Ask     string `json:"ask"` // "who", "come", "admit", "add", "remove" or "transfer"
 	ID      string `json:"id,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Addr    string `json:"addr,omitempty"`
 	Cluster string `json:"cluster,omitempty"`
 	Empty   bool   `json:"empty,omitempty"`
+	Force   bool   `json:"force,omitempty"`
 	Passed  bool   `json:"passed,omitempty"` // by a member that believes that this one leads
 }
 
@@ -59,6 +61,10 @@ type introduction struct {
 	Term    uint64   `json:"term"`
 	Commit  uint64   `json:"commit"`
 	Applied uint64   `json:"applied"`
+	// LastContact is how long ago the leader was heard of, in ms; -1 is never. 0 on the leader.
+	LastContact int64  `json:"last_contact_ms"`
+	StoreTime   int64  `json:"store_time_ms"`
+	Leader      string `json:"leader,omitempty"` // server id
 }
 
 // admission answers "admit" when the one who asks is a member now.
@@ -100,6 +106,10 @@ func (s *Store) hear(ctx context.Context, q question) (any, error) {
 		return s.introduce(), nil
 	case "admit":
 		return s.admit(ctx, q)
+	case "come":
+		return q, s.come(q.Cluster)
+	case "add", "remove", "transfer":
+		return q, s.change(ctx, q)
 	default:
 		return nil, errors.New("this build does not know the question " + q.Ask)
 	}
@@ -107,14 +117,48 @@ func (s *Store) hear(ctx context.Context, q question) (any, error) {
 
 func (s *Store) introduce() introduction {
 	i := introduction{
-		ID: s.id.serverID(), Name: s.id.NodeID, Addr: s.port.Addr(), Cluster: s.clusterID(), Empty: s.empty(),
+		ID: s.id.serverID(), Name: s.id.NodeID, Addr: s.addr(), Cluster: s.clusterID(), Empty: s.empty(),
 		Expect: s.cfg.Cluster.Expect, State: s.state(), Term: s.raft.CurrentTerm(),
 		Commit: s.raft.CommitIndex(), Applied: s.raft.AppliedIndex(),
 	}
 	if seen := s.member.seen.Load(); seen != nil {
 		i.Seen = *seen
 	}
+	_, i.Leader, _ = s.leaderAddr()
+	i.LastContact = s.lastContact().Milliseconds()
+	i.StoreTime, _, _ = s.machine.times()
 	return i
+}
+
+// lastContact is how long ago this node has heard of its leader: 0 when it leads, -1 ms when never.
+func (s *Store) lastContact() time.Duration {
+	at := s.raft.LastContact()
+	switch {
+	case s.raft.State() == raft.Leader:
+		return 0
+	case at.IsZero():
+		return -time.Millisecond
+	}
+	return time.Since(at)
+}
+
+// come makes an empty node belong to the cluster whose leader has added it.
+func (s *Store) come(cluster string) error {
+	switch mine := s.clusterID(); {
+	case mine == cluster:
+		return nil
+	case mine != "" || !s.empty():
+		return fmt.Errorf("%s belongs to cluster %s already", s.id.serverID(), mine)
+	}
+	return s.setCluster(cluster)
+}
+
+// addr is the address of the cluster port, empty when this node is alone.
+func (s *Store) addr() string {
+	if s.port == nil {
+		return ""
+	}
+	return s.port.Addr()
 }
 
 // who asks a member who it is.

@@ -42,12 +42,17 @@ func (s *Store) admit(ctx context.Context, q question) (admission, error) {
 	if self {
 		return admission{mine}, s.add(ctx, q)
 	}
+	var in admission
+	return in, s.pass(ctx, leader, q, &in)
+}
+
+// pass asks the leader what only it can do, once.
+func (s *Store) pass(ctx context.Context, leader string, q question, answer any) error {
 	if leader == "" || q.Passed {
-		return admission{}, errNoLeaderKnown
+		return errNoLeaderKnown
 	}
 	q.Passed = true
-	var in admission
-	return in, cluster.Ask(ctx, s.port, leader, q, &in)
+	return cluster.Ask(ctx, s.port, leader, q, answer)
 }
 
 // add makes a node a member without a vote. This node leads.
@@ -119,8 +124,7 @@ func (s *Store) majorityWithout(ctx context.Context, gone raft.Server) error {
 			continue
 		}
 		voters++
-		i, err := s.who(ctx, string(server.Address))
-		if err == nil && i.ID == string(server.ID) {
+		if _, err := s.introduction(ctx, server); err == nil {
 			up++
 		}
 	}
@@ -165,8 +169,8 @@ func (s *Store) tend(lead *leadership) error {
 
 // promote gives a member a vote when it has caught up. From just before that on this node is not alone.
 func (s *Store) promote(lead *leadership, server raft.Server) error {
-	i, err := s.who(s.member.ctx, string(server.Address))
-	if err != nil || i.ID != string(server.ID) || i.Cluster != s.clusterID() || i.Applied+promotionLag < s.raft.CommitIndex() {
+	i, err := s.introduction(s.member.ctx, server)
+	if err != nil || i.Cluster != s.clusterID() || i.Applied+promotionLag < s.raft.CommitIndex() {
 		return nil //nolint:nilerr // it is asked again
 	}
 	s.cfg.Logger.Info("a member has caught up and gets a vote", "id", i.ID, "applied", i.Applied)

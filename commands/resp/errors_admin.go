@@ -7,6 +7,7 @@ const (
 	ErrUnblockReason Failure = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 	ErrSlowlogCount  Failure = "ERR count should be greater than or equal to -1"
 	ErrNoConfigFile  Failure = "ERR The server is running without a config file"
+	ErrNoMembers     Failure = "ERR redfence: there are no members in quorum mode; INFO quorum tells of the nodes"
 	ErrNoDebug       Failure = "ERR DEBUG command not allowed. Redfence has no debugging commands"
 )
 
