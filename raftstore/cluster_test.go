@@ -63,7 +63,8 @@ func startNodes(t *testing.T, n int) *nodes {
 func (c *nodes) config(i int) Config {
 	cfg := DefaultConfig(c.dirs[i])
 	cfg.NodeID = string(rune('a' + i))
-	cfg.Cluster = Cluster{Listen: c.addrs[i], Expect: len(c.addrs), Join: c.addrs, Heartbeat: c.heart}
+	cfg.Cluster.Listen, cfg.Cluster.Expect, cfg.Cluster.Join = c.addrs[i], len(c.addrs), c.addrs
+	cfg.Cluster.Heartbeat = c.heart
 	return cfg
 }
 

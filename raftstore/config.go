@@ -68,6 +68,17 @@ type Cluster struct {
 	// Heartbeat is how long a follower hears nothing of its leader before it asks for votes: at random between once and
 	// twice that. The leader gives up when it has not heard of a majority for that long.
 	Heartbeat time.Duration
+
+	// Only tests set these; see watchDisk.
+	watchEvery, diskPatience time.Duration
+	tryDisk                  func(path string) error
+}
+
+func defaultCluster() Cluster {
+	return Cluster{
+		Listen: "127.0.0.1:0", Heartbeat: defaultHeartbeat,
+		watchEvery: watchEvery, diskPatience: diskPatience, tryDisk: tryDisk,
+	}
 }
 
 // asked tells whether there are to be others.
@@ -80,7 +91,7 @@ func DefaultConfig(dir string) Config {
 		LogStore:         WAL,
 		Logger:           slog.New(slog.DiscardHandler),
 		Sink:             noSink{},
-		Cluster:          Cluster{Listen: "127.0.0.1:0", Heartbeat: defaultHeartbeat},
+		Cluster:          defaultCluster(),
 		MaxBatch:         1024,
 		MaxQueue:         1 << 16,
 		MaxWait:          2500 * time.Millisecond,

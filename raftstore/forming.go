@@ -191,19 +191,31 @@ func (s *Store) makeCluster(members []introduction) error {
 }
 
 // checkJoin looks once whether the addresses to join belong to this node's cluster. A data directory of another cluster is
-// a mistake that nobody would notice otherwise: the node would go on with what it has.
+// a mistake that nobody would notice otherwise: the node would go on with what it has. It tells false when it is one.
 func (s *Store) checkJoin() bool {
 	others, _ := s.meet(s.member.ctx)
+	mine, alien := false, introduction{}
 	for _, o := range others {
-		if o.Cluster == "" || o.Cluster == s.clusterID() {
-			continue
+		switch o.Cluster {
+		case s.clusterID():
+			mine = mine || slices.Contains(s.cfg.Cluster.Join, o.Addr)
+		case "", s.id.Former:
+		default:
+			alien = o
 		}
-		err := s.askAdmission(s.member.ctx, o) // so that it says so as well
-		s.fail(fmt.Errorf("%w: %s at %s belongs to cluster %s, this data directory (%s) to cluster %s; start with an empty "+
-			"--data-dir to join that cluster, or correct --join (%w)", errAlien, o.ID, o.Addr, o.Cluster, s.cfg.Dir, s.clusterID(), err))
-		return false
 	}
-	return true
+	if alien.ID == "" {
+		return true
+	}
+	err := fmt.Errorf("%w: %s at %s belongs to cluster %s, this data directory (%s) to cluster %s; start with an empty "+
+		"--data-dir to join that cluster, or correct --join", errAlien, alien.ID, alien.Addr, alien.Cluster, s.cfg.Dir, s.clusterID())
+	refused := s.askAdmission(s.member.ctx, alien) // so that it says so as well
+	if mine {
+		s.cfg.Logger.Error("a node that is no member is among the addresses to join", "error", err, "answer", refused)
+		return true
+	}
+	s.fail(err)
+	return false
 }
 
 // caughtUp tells whether this node leads, or has applied what was committed when it asked its leader.

@@ -37,7 +37,8 @@ type identity struct {
 	NodeID      string   `json:"node_id"`
 	Incarnation string   `json:"incarnation"`
 	LogStore    LogStore `json:"log_store"`
-	Cluster     string   `json:"cluster,omitempty"` // what it belongs to; empty for a node that never had others
+	Cluster     string   `json:"cluster,omitempty"`        // what it belongs to; empty for a node that never had others
+	Former      string   `json:"former_cluster,omitempty"` // what it belonged to before it was recovered
 }
 
 func (id identity) serverID() string { return id.NodeID + "-" + id.Incarnation }

@@ -46,6 +46,9 @@ func (s *Store) takeOver() {
 		s.cfg.Logger.Warn("lost the leadership before it began", "term", term, "error", err)
 		return
 	}
+	if !s.sitOut(term) {
+		return
+	}
 	now, _, _ := s.machine.times()
 	lead := &leadership{term: term, anchor: now, start: time.Now()}
 	lead.alone.Store(s.soleVoter())
@@ -71,6 +74,9 @@ func (s *Store) soleVoter() bool {
 func (s *Store) noLeader() resp.Failure {
 	if fault := s.disk.log.fault.Load(); fault != nil {
 		return resp.LogFailed(*fault)
+	}
+	if s.sitting.Load() {
+		return resp.ErrRecovering
 	}
 	if s.raft.State() == raft.Leader {
 		return resp.ErrTryAgainLeader

@@ -97,6 +97,7 @@ func (s *Store) startMember() {
 	})
 	s.done.Go(s.form)
 	s.done.Go(s.steward)
+	s.done.Go(s.watchDisk)
 }
 
 // hear answers a question.

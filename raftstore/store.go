@@ -28,10 +28,11 @@ type Store struct {
 	raft    *raft.Raft
 	machine *machine
 
-	lead  atomic.Pointer[leadership] // nil while this node may not answer
-	led   chan struct{}              // closed when this node can serve for the first time
-	queue *queue
-	pen   pen
+	lead    atomic.Pointer[leadership] // nil while this node may not answer
+	sitting atomic.Bool                // see sitOut
+	led     chan struct{}              // closed when this node can serve for the first time
+	queue   *queue
+	pen     pen
 
 	armed   atomic.Int64  // store time that the expirer waits for
 	rearm   chan struct{} // wakes the expirer

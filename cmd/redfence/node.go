@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy"
@@ -95,8 +96,22 @@ func (n *node) close() {
 	if n.store == nil {
 		return
 	}
-	if err := n.store.Close(); err != nil {
-		n.log.Error("closing the store", "error", err)
+	n.closeStore()
+}
+
+// closeStore does not wait for a disk that hangs for ever: the process must end.
+func (n *node) closeStore() {
+	done := make(chan error, 1)
+	go func() { done <- n.store.Close() }()
+	limit := time.NewTimer(closeTimeout)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			n.log.Error("closing the store", "error", err)
+		}
+	case <-limit.C:
+		n.log.Error("the store does not close; what was acknowledged is on disk", "after", closeTimeout)
 	}
 }
 

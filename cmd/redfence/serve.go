@@ -17,6 +17,12 @@ import (
 // 2.5 s, so this is ample.
 const drainTimeout = 10 * time.Second
 
+// closeTimeout is how long the store may take to close. It waits for entries in the log and for the disk.
+const closeTimeout = 20 * time.Second
+
+// startPatience is how long clients that connect early wait before they are told that the store is not ready.
+const startPatience = 3 * time.Second
+
 // serve runs a node until SIGTERM or SIGINT, and then drains it. A second signal ends the process at once.
 func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
@@ -61,16 +67,27 @@ func (n *node) run(ctx context.Context) error {
 		}
 	})
 	group.Go(func() error {
+		n.awaitStore(running)
+		return n.front.Serve(n.listener)
+	})
+	group.Go(func() error {
 		if err := n.store.Wait(running); err != nil {
 			n.log.Info("ended before the store was ready", "error", err)
 			return nil //nolint:nilerr // asked for, so no failure
 		}
-		if err := n.log.Ready(n.listener.Addr().String(), n.cfg.Mode); err != nil {
-			return err
-		}
-		return n.front.Serve(n.listener)
+		return n.log.Ready(n.listener.Addr().String(), n.cfg.Mode)
 	})
 	return group.Wait()
+}
+
+// awaitStore lets clients wait for the store for a while. When that is over they are told why they are not served, and
+// operators can ask what is wrong.
+func (n *node) awaitStore(running context.Context) {
+	ctx, cancel := context.WithTimeout(running, startPatience)
+	defer cancel()
+	if err := n.store.Wait(ctx); err != nil && running.Err() == nil {
+		n.log.Info("clients are answered, though the store is not ready", "error", err)
+	}
 }
 
 // drain hands over what others can do, lets commands finish that were read, and then stops the servers.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+
+	"github.com/redfence/redfence/raftstore"
 )
 
 func newStatusCommand() *cobra.Command {
@@ -24,11 +26,7 @@ func newStatusCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				sections := parseInfo(text)
-				if cfg.JSON {
-					return printJSON(cmd.OutOrStdout(), sections)
-				}
-				return printTable(cmd.OutOrStdout(), sections)
+				return printStatus(cmd.OutOrStdout(), parseInfo(text), members(ctx, c), cfg.JSON)
 			})
 		},
 	}
@@ -36,6 +34,33 @@ func newStatusCommand() *cobra.Command {
 	addConfigFlag(cmd.Flags())
 	cmd.Flags().Bool("json", false, "print JSON: an object of fields for each section of INFO")
 	return cmd
+}
+
+// members is what the server knows of its cluster; nil when it has none, as in quorum mode.
+func members(ctx context.Context, c *redis.Client) *raftstore.Status {
+	st, err := askStatus(ctx, c)
+	if err != nil || !isCluster(st) {
+		return nil
+	}
+	return &st
+}
+
+// printStatus prints the sections of INFO, and the members if there are any.
+func printStatus(out io.Writer, sections []infoSection, st *raftstore.Status, asJSON bool) error {
+	if asJSON {
+		object := infoObject(sections)
+		if st != nil {
+			object["cluster_members"] = st
+		}
+		return encodeJSON(out, object)
+	}
+	if err := printTable(out, sections); err != nil || st == nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "members of cluster %s\n", st.Cluster); err != nil {
+		return err
+	}
+	return printMembers(out, *st)
 }
 
 // infoSection is one section of an INFO reply, with its fields in the order that the server gave.
@@ -76,15 +101,21 @@ func printTable(out io.Writer, sections []infoSection) error {
 	return table.Flush()
 }
 
-func printJSON(out io.Writer, sections []infoSection) error {
-	object := make(map[string]map[string]string, len(sections))
+// infoObject is INFO as an object of fields for each section.
+func infoObject(sections []infoSection) map[string]any {
+	object := make(map[string]any, len(sections))
 	for _, section := range sections {
-		object[section.name] = make(map[string]string, len(section.fields))
+		fields := make(map[string]string, len(section.fields))
 		for _, f := range section.fields {
-			object[section.name][f[0]] = f[1]
+			fields[f[0]] = f[1]
 		}
+		object[section.name] = fields
 	}
+	return object
+}
+
+func encodeJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(object)
+	return encoder.Encode(v)
 }

@@ -53,6 +53,7 @@ const (
 	ErrClientName      Failure = "ERR Client names cannot contain spaces, newlines or special characters."
 	ErrTryAgainLeader  Failure = "TRYAGAIN the leader is not ready yet; nothing was executed"
 	ErrNoLeader        Failure = "CLUSTERDOWN no leader: this node cannot commit right now; nothing was executed"
+	ErrRecovering      Failure = "CLUSTERDOWN this node was recovered and serves nothing until lost locks have run out; nothing was executed"
 	ErrTryAgainLate    Failure = "TRYAGAIN the request waited too long to be sent to the log; nothing was executed"
 	ErrTryAgainBusy    Failure = "TRYAGAIN too many requests are waiting; nothing was executed"
 	ErrAbandoned       Failure = "TRYAGAIN the client hung up before its request was sent to the log; nothing was executed"
