@@ -20,6 +20,7 @@ func (a *attempt) lost() {
 	case tally.Renewal:
 		a.finish(a.renewAgain)
 	case tally.Read:
+		a.request.ttls = a.sharedTTLs() // so that PTTL inside MULTI or a script is the same everywhere
 		a.finish(a.readAgain)
 	default:
 		a.retract("")

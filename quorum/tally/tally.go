@@ -168,7 +168,7 @@ func (v *Votes) Reply() resp.Value {
 	for _, i := range v.winners {
 		ttls = append(ttls, v.answers[i].Reply.Int())
 	}
-	slices.SortFunc(ttls, func(a, b int64) int { return longer(a, b) })
+	slices.SortFunc(ttls, longer)
 	return resp.Int(ttls[Majority(len(v.answers))-1])
 }
 

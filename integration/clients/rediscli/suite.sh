@@ -78,9 +78,9 @@ LUA
 }
 
 resp3() {
-  expect HSET 2 "$(cli -3 HSET "$1" owner me count 1)" &&
-    expect 'a map in RESP3' $'1# "owner" => "me"\n2# "count" => "1"' "$(cli -3 --no-raw HGETALL "$1")" &&
-    expect 'an array in RESP2' $'1) "owner"\n2) "me"\n3) "count"\n4) "1"' "$(cli -2 --no-raw HGETALL "$1")" &&
+  expect HSET 2 "$(cli -3 HSET "$1" count 1 owner me)" &&
+    expect 'a map in RESP3' $'1# "count" => "1"\n2# "owner" => "me"' "$(cli -3 --no-raw HGETALL "$1")" &&
+    expect 'an array in RESP2' $'1) "count"\n2) "1"\n3) "owner"\n4) "me"' "$(cli -2 --no-raw HGETALL "$1")" &&
     expect PEXPIRE 1 "$(cli -3 PEXPIRE "$1" 30000)" &&
     expect null '(nil)' "$(cli -3 --no-raw GET "$1:missing")" &&
     expect 'wrong type' 'WRONGTYPE Operation against a key holding the wrong kind of value' "$(cli -3 GET "$1")"
