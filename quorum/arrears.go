@@ -25,8 +25,8 @@ const (
 	arrearsPeriod = 500 * time.Millisecond
 )
 
-// owe notes what a node has missed.
-func (e *Engine) owe(node, db int, writes []tally.Write) {
+// owe notes what a node has missed of a won request, unless a later one for the key is on its way.
+func (e *Engine) owe(node, db int, writes []tally.Write, number uint64) {
 	if len(writes) == 0 {
 		return
 	}
@@ -37,6 +37,9 @@ func (e *Engine) owe(node, db int, writes []tally.Write) {
 		a.missed = map[place]tally.Version{}
 	}
 	for _, w := range writes {
+		if e.recent.since(db, w.Key, number) {
+			continue
+		}
 		at := place{db, w.Key}
 		have, known := a.missed[at]
 		if !known && len(a.missed) < maxArrears {
@@ -109,11 +112,13 @@ func (e *Engine) makeGood(node int) {
 // copyFromAny looks for nodes that have the versions wanted, and copies them from there. What the key is now decides
 // whether it is present.
 func (e *Engine) copyFromAny(db, to int, keys []runner.Conditional) {
-	names, writes := make([]string, len(keys)), make([]tally.Write, len(keys))
+	names, number := make([]string, len(keys)), e.serial.Load()
 	for i, k := range keys {
-		names[i], writes[i].Key = k.Key, k.Key
+		names[i] = k.Key
 	}
-	stale := e.unsettle(db, writes).Load
+	stale := func() bool {
+		return slices.ContainsFunc(names, func(key string) bool { return e.recent.since(db, key, number) })
+	}
 	since := e.cfg.Clock.Now()
 	for from, source := range e.cfg.Nodes {
 		if from == to {
@@ -123,7 +128,7 @@ func (e *Engine) copyFromAny(db, to int, keys []runner.Conditional) {
 			if found := at(keys, o.States, since); len(found) > 0 {
 				e.sendCopy(db, to, found, stale, func(done Outcome) {
 					if done.Reason != "" && !stale() {
-						e.oweAgain(to, db, found)
+						e.oweAgain(to, db, found, number)
 					}
 				})
 			}
@@ -143,10 +148,10 @@ func at(keys []runner.Conditional, states []runner.State, since time.Duration) [
 	return found
 }
 
-func (e *Engine) oweAgain(node, db int, keys []runner.Conditional) {
+func (e *Engine) oweAgain(node, db int, keys []runner.Conditional, number uint64) {
 	writes := make([]tally.Write, len(keys))
 	for i, k := range keys {
 		writes[i] = tally.Write{Key: k.Key, After: k.Version}
 	}
-	e.owe(node, db, writes)
+	e.owe(node, db, writes, number)
 }

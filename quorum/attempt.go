@@ -17,6 +17,7 @@ type attempt struct {
 	request *request
 	engine  *Engine
 	op      *runner.Run
+	number  uint64         // among the attempts of this proxy, in the order of sending
 	began   time.Duration  // before its first byte
 	written []atomic.Int32 // by node, see withdraw
 
@@ -24,7 +25,6 @@ type attempt struct {
 	votes   *tally.Votes
 	sending bool // outcomes are only taken down
 	phase   phase
-	stale   *atomic.Bool        // a later request for the keys has been sent; nil when that does not matter
 	stands  bool                // the vote was won, and the request answered so
 	stop    func()              // ends the timer
 	late    []bool              // nodes whose answer was not waited for, and may still come
@@ -62,13 +62,15 @@ func (e *Engine) try(r *request) {
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
-		ID: e.nextID(), Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
+		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
 		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || e.anyQuarantined(), NoTokens: e.clockIsOff(),
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()
+	a.number = e.serial.Add(1)
+	a.op.ID = e.nameOf(a.number)
 	if !r.onlyReads() && !wantsAbsent(r) {
-		e.unsettled.supersede(r.db, r.keys)
+		e.recent.note(r.db, r.keys, a.number)
 		e.forgive(r.db, r.keys)
 	}
 	a.began = e.cfg.Clock.Now()

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"hash/maphash"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -62,14 +63,15 @@ type Engine struct {
 	owing   atomic.Int64 // keys in all arrears
 	skew    skew
 
-	unsettled unsettled
-	stats     counters
+	recent recent
+	stats  counters
 }
 
 // New returns an engine over nodes.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, need: tally.Majority(len(cfg.Nodes)), crowds: crowds{on: map[place]*crowd{}}}
 	e.scripts.texts = map[string]*runner.Text{}
+	e.recent.seed = maphash.MakeSeed()
 	e.arrears, e.skew = make([]arrears, len(cfg.Nodes)), make(skew, len(cfg.Nodes))
 	if e.cfg.MaxTTL == nil {
 		e.cfg.MaxTTL = func() (time.Duration, bool) { return 0, false }
@@ -78,7 +80,9 @@ func New(cfg Config) *Engine {
 }
 
 // nextID is a name that no other request has, of any proxy.
-func (e *Engine) nextID() string { return e.cfg.ID + "." + strconv.FormatUint(e.serial.Add(1), 36) }
+func (e *Engine) nextID() string { return e.nameOf(e.serial.Add(1)) }
+
+func (e *Engine) nameOf(number uint64) string { return e.cfg.ID + "." + strconv.FormatUint(number, 36) }
 
 // Now is the wall clock in microseconds since the Unix epoch.
 func (e *Engine) Now() int64 { return e.cfg.Wall() }

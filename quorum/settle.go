@@ -17,7 +17,7 @@ func (a *attempt) settle(node int) {
 	case a.votes.Agrees(node) && sameVersions(answer, winner):
 		a.sameTokens(node)
 	case !answer.Answered():
-		a.engine.owe(node, a.request.db, winner.Writes)
+		a.engine.owe(node, a.request.db, winner.Writes, a.number)
 	case winner.Wrote():
 		a.carry(node)
 	case mayUndo(answer):
@@ -68,16 +68,10 @@ func (a *attempt) carry(node int) {
 }
 
 // superseded tells whether a later request for one of the keys has been sent.
-func (a *attempt) superseded() bool { return a.stale != nil && a.stale.Load() }
-
-// disagreed tells whether a node has not answered as the majority did, or not yet.
-func (a *attempt) disagreed() bool {
-	for node, answer := range a.votes.All() {
-		if a.late[node] || answer.Answered() && !(a.votes.Agrees(node) && sameVersions(answer, a.votes.Winner())) {
-			return true
-		}
-	}
-	return false
+func (a *attempt) superseded() bool {
+	return slices.ContainsFunc(a.votes.Winner().Writes, func(w tally.Write) bool {
+		return a.engine.recent.since(a.request.db, w.Key, a.number)
+	})
 }
 
 // stateAfter is what a key is after the request, as far as it is known without its content.

@@ -148,9 +148,6 @@ func (a *attempt) granted() {
 		reply = resp.Int(int64(a.token(winner.Writes[0])))
 	}
 	a.stands = true
-	if winner.Wrote() && a.disagreed() {
-		a.stale = a.engine.unsettle(a.request.db, winner.Writes)
-	}
 	receivers := a.announce(winner)
 	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, *receivers)) })
 	for node := range a.votes.All() {
