@@ -39,6 +39,7 @@ func (t *Text) reply(what int64) resp.Value {
 const (
 	cGet     = "redis.call('get',KEYS[1])"
 	cIf      = "if " + cGet + "==ARGV[1] then "
+	cIfNot   = "if " + cGet + "~=ARGV[1] then "
 	cLet     = "local v1=" + cGet + " "
 	cUnless  = cLet + "if not v1 or v1~=ARGV[1] then return 0 end "
 	cDel     = "redis.call('del',KEYS[1])"
@@ -59,6 +60,12 @@ var forms = func() map[string]*form {
 		add(cIf+"return "+cDel+" "+end, form{false, one, zero, zero})
 		add(cIf+"return "+cUnlink+" "+end, form{false, one, zero, zero})
 		add(cIf+"return "+cPExpire+" "+end, form{true, one, zero, zero})
+	}
+	for _, then := range []string{"return 0 end return ", "return 0 else return "} {
+		end := strings.Repeat(" end", strings.Count(then, "else"))
+		add(cIfNot+then+cDel+end, form{false, one, zero, zero})
+		add(cIfNot+then+cUnlink+end, form{false, one, zero, zero})
+		add(cIfNot+then+cPExpire+end, form{true, one, zero, zero})
 	}
 	for _, del := range []string{cDel, cUnlink} {
 		add(cLet+"if v1==ARGV[1] then return "+del+" elseif v1==false then return -1 else return 0 end",
