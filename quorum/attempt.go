@@ -57,8 +57,20 @@ type holding struct {
 	refused bool          // by a node that has seen mark
 }
 
-// try sends a request to all nodes, in one step.
+// try sends a request to all nodes when it is its turn.
 func (e *Engine) try(r *request) {
+	if e.gate.enter(r) {
+		e.send(r)
+	}
+}
+
+// send sends a request to all nodes, in one step. One that has waited too long is refused.
+func (e *Engine) send(r *request) {
+	if r.tries == 0 && r.age() > retryBudget {
+		r.answer(resp.ErrTryAgainFull.Value())
+		e.pass()
+		return
+	}
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
@@ -90,6 +102,13 @@ func (e *Engine) try(r *request) {
 		a.stop = e.cfg.Clock.AfterFunc(e.cfg.Timeout, func() { a.do(a.timeout) })
 		a.judge()
 	})
+}
+
+// pass lets the next request through the gate.
+func (e *Engine) pass() {
+	if next := e.gate.leave(); next != nil {
+		e.send(next)
+	}
 }
 
 // anyQuarantined tells whether a node may have forgotten something.
@@ -193,6 +212,7 @@ func (a *attempt) judge() {
 	if a.stop != nil {
 		a.then(a.stop)
 	}
+	a.then(a.engine.pass)
 	for i, answer := range a.votes.All() {
 		if answer == nil {
 			a.giveUp(i, "not waited for")

@@ -56,6 +56,7 @@ type Engine struct {
 	cfg     Config
 	need    int // a majority
 	serial  atomic.Uint64
+	gate    gate
 	lanes   lanes
 	crowds  crowds
 	scripts scriptCache

@@ -11,7 +11,7 @@ const (
 	ErrTryAgainRead  Failure = "TRYAGAIN the nodes do not agree on the answer yet; nothing was executed"
 	ErrTryAgainToken Failure = "TRYAGAIN no majority of the nodes agreed on a fencing token; nothing was executed"
 	ErrTryAgainTTL   Failure = "TRYAGAIN the TTL was over, or nearly, before a majority had answered; nothing was executed"
-	ErrTryAgainFull  Failure = "TRYAGAIN too many requests of this connection wait for the nodes; nothing was executed"
+	ErrTryAgainFull  Failure = "TRYAGAIN too many requests wait for the nodes; nothing was executed"
 	ErrUnknownVote   Failure = "ERR UNKNOWN outcome: the request was sent to the nodes and their answers were lost; it may have been executed"
 	ErrRedfenceKeys  Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
 )
