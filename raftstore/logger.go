@@ -15,6 +15,9 @@ func raftLogger(logger *slog.Logger) hclog.Logger {
 	return l
 }
 
+// cutOff is how the library tells, as of an error, that another member has closed a connection or that this node stops.
+const cutOff = "failed to decode incoming command"
+
 // aloneElection is how the library warns of what a node without others does at every start: it elects itself.
 const aloneElection = "heartbeat timeout reached, starting election"
 
@@ -24,6 +27,7 @@ type slogSink struct{ logger *slog.Logger }
 func (s slogSink) Accept(name string, level hclog.Level, msg string, args ...any) {
 	to := slog.LevelDebug
 	switch {
+	case msg == cutOff:
 	case level >= hclog.Error:
 		to = slog.LevelError
 	case level == hclog.Warn && msg != aloneElection:

@@ -52,7 +52,11 @@ func (s *Store) pass(ctx context.Context, leader string, q question, answer any)
 		return errNoLeaderKnown
 	}
 	q.Passed = true
-	return cluster.Ask(ctx, s.port, leader, q, answer)
+	err := cluster.Ask(ctx, s.port, leader, q, answer)
+	if err != nil && !errors.As(err, new(*cluster.AnsweredError)) {
+		return fmt.Errorf("the leader does not answer: %w", err)
+	}
+	return err
 }
 
 // add makes a node a member without a vote. This node leads.

@@ -50,13 +50,16 @@ func (c *Cluster) Prepare(i int, dir string, args ...string) *Server {
 	c.t.Helper()
 	argv := append([]string{
 		Binary(c.t, Options{}), "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", dir,
-		"--node-id", fmt.Sprintf("node%d", i+1), "--raft-listen", c.Ports[i], "--join", strings.Join(c.Ports, ","),
+		"--node-id", c.Name(i), "--raft-listen", c.Ports[i], "--join", strings.Join(c.Ports, ","),
 	}, args...)
 	return &Server{
-		Dir: dir, t: c.t, name: fmt.Sprintf("node%d", i+1), argv: argv,
+		Dir: dir, t: c.t, name: c.Name(i), argv: argv,
 		pin: func(addr string) []string { return []string{"--listen", addr} },
 	}
 }
+
+// Name is the name of member i.
+func (c *Cluster) Name(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // Leader waits until just one of the running members leads, and returns its place.
 func (c *Cluster) Leader() int {

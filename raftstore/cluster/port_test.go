@@ -27,13 +27,18 @@ func open(t *testing.T, id, cluster string) *TCP {
 			t.Error(err)
 		}
 	})
+	echo(p)
+	return p
+}
+
+// echo makes a port say what is said to it.
+func echo(p *TCP) {
 	for _, kind := range []byte{Raft, Forward, Member} {
 		p.Handle(kind, func(conn net.Conn) {
 			defer conn.Close()
 			_, _ = io.Copy(conn, conn)
 		})
 	}
-	return p
 }
 
 func patience(t *testing.T) context.Context {

@@ -147,7 +147,7 @@ func (p *TCP) welcome(conn net.Conn) {
 		return
 	}
 	serve, why := p.judge(g)
-	if why != "" {
+	if serve != nil && why != "" {
 		p.cfg.Logger.Warn("cluster port: a connection was refused", "from", conn.RemoteAddr().String(),
 			"id", g.from, "reason", why)
 	}
@@ -159,7 +159,8 @@ func (p *TCP) welcome(conn net.Conn) {
 	serve(conn)
 }
 
-// judge returns what serves a connection, or why it is refused. A member that has forgotten everything answers at the
+// judge returns what serves a connection, and why it is refused all the same. Without a server it is one that comes too early,
+// which is no news. A member that has forgotten everything answers at the
 // address of its old self, and must not take part in elections for it: so who is called by name has to be that one, and
 // only members of the same cluster talk Raft. Anybody may ask questions.
 func (p *TCP) judge(g greeting) (func(net.Conn), string) {
@@ -171,11 +172,11 @@ func (p *TCP) judge(g greeting) (func(net.Conn), string) {
 	case serve == nil:
 		return nil, fmt.Sprintf("nothing serves connections of kind %q here", g.kind)
 	case g.to != "" && g.to != self.ID:
-		return nil, fmt.Sprintf("this is %s, not %s", self.ID, g.to)
+		return serve, fmt.Sprintf("this is %s, not %s", self.ID, g.to)
 	case g.kind != Member && self.Cluster == "":
 		return nil, self.ID + " belongs to no cluster yet"
 	case g.kind != Member && g.cluster != self.Cluster:
-		return nil, fmt.Sprintf("%s belongs to cluster %s, not to %s", self.ID, self.Cluster, g.cluster)
+		return serve, fmt.Sprintf("%s belongs to cluster %s, not to %s", self.ID, self.Cluster, g.cluster)
 	}
 	return serve, ""
 }
