@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/redfence/redfence/commands"
 )
@@ -22,9 +25,11 @@ type Stats struct {
 	Term         uint64
 	CommitIndex  uint64
 	AppliedIndex uint64
-	Entries      int64 // log entries applied since the start
-	Calls        int64 // calls in those entries
-	Tried        int64 // calls answered without the log
+	Voters       int           // members with a vote, as far as this node knows
+	LastContact  time.Duration // since this node has heard of its leader: 0 when it leads, negative when never
+	Entries      int64         // log entries applied since the start
+	Calls        int64         // calls in those entries
+	Tried        int64         // calls answered without the log
 	Locks        LockStats
 	Keys         int
 	Memory       int64 // size of the state in bytes, which MaxMemory bounds
@@ -41,6 +46,7 @@ func (s *Store) Stats() Stats {
 	return Stats{
 		State: s.state(), Leader: string(leader), Term: s.raft.CurrentTerm(),
 		CommitIndex: s.raft.CommitIndex(), AppliedIndex: s.raft.AppliedIndex(),
+		Voters: voters(s.servers()), LastContact: s.lastContact(),
 		Entries: s.stats.Entries.Load(), Calls: s.stats.Calls.Load(), Tried: s.stats.Tried.Load(),
 		Locks: s.machine.locks.snapshot(), Keys: keys, Memory: used, MaxMemory: s.cfg.MaxMemory, StoreTime: now,
 	}
@@ -52,7 +58,7 @@ func (s *Store) state() string { return strings.ToLower(s.raft.State().String())
 // Info returns the sections of INFO that tell of the store.
 func (s *Store) Info() []commands.InfoSection {
 	st := s.Stats()
-	return []commands.InfoSection{{Name: "Raft", Lines: []string{
+	return []commands.InfoSection{{Name: "Raft", Lines: append([]string{
 		"raft_state:" + st.State,
 		"raft_leader:" + st.Leader,
 		fmt.Sprintf("raft_term:%d", st.Term),
@@ -62,11 +68,32 @@ func (s *Store) Info() []commands.InfoSection {
 		fmt.Sprintf("raft_entries:%d", st.Entries),
 		fmt.Sprintf("raft_calls:%d", st.Calls),
 		fmt.Sprintf("raft_answered_without_log:%d", st.Tried),
-	}}, {Name: "Locks", Lines: []string{
+	}, s.peerLines(st)...)}, {Name: "Locks", Lines: []string{
 		fmt.Sprintf("locks_granted:%d", st.Locks.Granted),
 		fmt.Sprintf("locks_contended:%d", st.Locks.Contended),
 		fmt.Sprintf("locks_failed:%d", st.Locks.Failed),
 	}}, {Name: "Memory", Lines: s.memoryLines()}, {Name: "Keyspace", Lines: s.keyspaceLines()}}
+}
+
+// peerLines tell of the cluster, if there is one, as this node knows it without asking: REDFENCE STATUS asks.
+func (s *Store) peerLines(st Stats) []string {
+	if s.port == nil {
+		return nil
+	}
+	lines := []string{
+		"raft_id:" + s.id.serverID(),
+		"raft_cluster:" + s.clusterID(),
+		fmt.Sprintf("raft_voters:%d", st.Voters),
+		fmt.Sprintf("raft_last_contact_ms:%d", st.LastContact.Milliseconds()),
+	}
+	for i, server := range s.servers() {
+		vote := "no"
+		if server.Suffrage == raft.Voter {
+			vote = "yes"
+		}
+		lines = append(lines, fmt.Sprintf("raft_peer%d:id=%s,addr=%s,vote=%s", i, server.ID, server.Address, vote))
+	}
+	return lines
 }
 
 // memoryLines are those that clients look for. What is used is what the limit is about: see Keyspace.Used.

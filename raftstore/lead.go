@@ -60,14 +60,17 @@ func (s *Store) takeOver() {
 
 // soleVoter tells whether this node is the only one with a vote. Then no other node can lead, so what it has
 // applied is what there is, and a read needs no round to the others (Raft dissertation, section 6.4).
-func (s *Store) soleVoter() bool {
-	voters := 0
-	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+func (s *Store) soleVoter() bool { return voters(s.servers()) == 1 }
+
+// voters is how many members have a vote.
+func voters(servers []raft.Server) int {
+	n := 0
+	for _, server := range servers {
 		if server.Suffrage == raft.Voter {
-			voters++
+			n++
 		}
 	}
-	return voters == 1
+	return n
 }
 
 // noLeader is why this node cannot serve.

@@ -59,6 +59,8 @@ func storeStats(s raftstore.Stats) ops.StoreStats {
 		Term:         s.Term,
 		CommitIndex:  s.CommitIndex,
 		AppliedIndex: s.AppliedIndex,
+		Voters:       uint64(s.Voters),
+		LastContact:  s.LastContact,
 		Entries:      uint64(s.Entries),
 		Calls:        uint64(s.Calls),
 		WithoutLog:   uint64(s.Tried),

@@ -75,13 +75,15 @@ func TestConnections(t *testing.T) {
 func TestStoreIsReadAtEachScrape(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1", nil)
-	now := StoreStats{Leader: true, Term: 2, CommitIndex: 7, AppliedIndex: 6, Entries: 5, Calls: 35, WithoutLog: 3, Keys: 4}
+	now := StoreStats{Leader: true, Term: 2, CommitIndex: 7, AppliedIndex: 6, Entries: 5, Calls: 35, WithoutLog: 3, Keys: 4,
+		Voters: 3, LastContact: 250 * time.Millisecond}
 	m.WatchStore(func() StoreStats { return now })
 
 	samples := scrape(t, m)
 	for _, want := range []string{
 		`redfence_raft_leader 1`, `redfence_raft_term 2`, `redfence_raft_commit_index 7`,
 		`redfence_raft_applied_index 6`, `redfence_log_entries_total 5`, `redfence_keys 4`,
+		`redfence_raft_voters 3`, `redfence_raft_last_contact_seconds 0.25`,
 		`redfence_answered_without_log_total 3`, `redfence_batch_size_sum 35`, `redfence_batch_size_count 5`,
 	} {
 		assert.Contains(t, samples, want)

@@ -12,6 +12,8 @@ type StoreStats struct {
 	Term         uint64
 	CommitIndex  uint64
 	AppliedIndex uint64
+	Voters       uint64        // members with a vote
+	LastContact  time.Duration // since this node has heard of its leader; 0 when it leads, negative when never
 	Entries      uint64 // log entries that this process has applied
 	Calls        uint64 // calls in those entries
 	WithoutLog   uint64 // calls answered without the log: reads, and attempts that changed nothing
@@ -88,6 +90,10 @@ func storeSeries() []storeValue {
 			func(s StoreStats) float64 { return float64(s.CommitIndex) }),
 		value("raft_applied_index", "Index of the last log entry in the state machine.", prometheus.GaugeValue,
 			func(s StoreStats) float64 { return float64(s.AppliedIndex) }),
+		value("raft_voters", "Members with a vote, as far as this node knows.", prometheus.GaugeValue,
+			func(s StoreStats) float64 { return float64(s.Voters) }),
+		value("raft_last_contact_seconds", "Time since this node has heard of its leader; 0 on the leader, -0.001 when never.",
+			prometheus.GaugeValue, func(s StoreStats) float64 { return s.LastContact.Seconds() }),
 		value("log_entries_total", "Log entries that this process has applied.", prometheus.CounterValue,
 			func(s StoreStats) float64 { return float64(s.Entries) }),
 		value("keys", "Keys present, all databases.", prometheus.GaugeValue,
