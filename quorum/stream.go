@@ -31,10 +31,11 @@ func (e *Engine) Open() *Stream { return &Stream{engine: e} }
 func (s *Stream) Submit(c *commands.Call) {
 	r := newRequest(s.engine, s, c)
 	s.mu.Lock()
-	r.started = !slices.ContainsFunc(s.open, r.conflicts)
+	free := !slices.ContainsFunc(s.open, r.conflicts)
+	r.started = free
 	s.open = append(s.open, r)
 	s.mu.Unlock()
-	if r.started {
+	if free { // otherwise the end of what it waits for starts it, perhaps by now
 		r.start()
 	}
 }
