@@ -93,8 +93,12 @@ func (a *Admission) bring(t task) error {
 		return err
 	}
 	before := a.canaries(t.sources)
-	if err := r.copyAll(); err != nil {
-		return err
+	// A release that came to the node before the hold did has passed it by, and the copy would stand until its TTL. Twice:
+	// what the node has after the first time, it releases itself.
+	for range 2 {
+		if err := r.copyAll(); err != nil {
+			return err
+		}
 	}
 	if !t.waited && !sameCounted(before, a.canaries(t.sources)) {
 		return errSources

@@ -72,7 +72,7 @@ func copyOf(states []runner.State, asked time.Duration) *runner.Copy {
 			continue
 		}
 		s.Since = asked
-		op.Keys = append(op.Keys, runner.Conditional{State: s})
+		op.Keys = append(op.Keys, runner.Conditional{State: s, Again: true})
 	}
 	return op
 }

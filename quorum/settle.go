@@ -172,10 +172,15 @@ func (a *attempt) takeOver() {
 	}
 }
 
-// absent are the keys that were absent before the request on nodes that wrote it, with their highest version.
+// absent are the keys that were absent before the request on nodes that wrote it, with their highest version. What is
+// absent on a node that may have forgotten says nothing: its clock may have stepped, and then it still knows the version
+// of a hold that is gone there alone.
 func (a *attempt) absent() map[string]tally.Version {
 	highest := map[string]tally.Version{}
 	for _, answer := range a.votes.All() {
+		if answer.Quarantined {
+			continue
+		}
 		for _, w := range answer.Writes {
 			have := highest[w.Key]
 			if !w.Existed && (have.Before(w.Before) || have.Number == w.Before.Number && have.Request <= w.Before.Request) {

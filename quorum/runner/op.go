@@ -89,6 +89,9 @@ type Conditional struct {
 	Instance fencing.Token
 	// Absent says that a present key must not be overwritten.
 	Absent bool
+	// Again says that a key of the same version is to end when the source's does, or to go if that has gone: the end that
+	// the node has is from before a step of its clock. What others have set there directly stays.
+	Again bool
 	// At is the version at which the content must be fetched, when that is not State.Version. Nodes do not see it.
 	At tally.Version
 }

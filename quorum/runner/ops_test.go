@@ -181,6 +181,29 @@ func TestCopyConditions(t *testing.T) {
 	assert.Equal(t, w.Token, n.fetch("k").Mark, "the mark only rises")
 }
 
+// TestCopyAgain mends what a step of a node's clock has done to the end of a key, and nothing else.
+func TestCopyAgain(t *testing.T) {
+	n := newNode(t)
+	at := Target{Clock: n.now().UnixMilli(), Now: time.Second}
+	for _, key := range []string{"longer", "over", "theirs", "later"} {
+		n.runID("a-"+key, "SET", key, "v", "PX", "3600000")
+	}
+	n.raw("SET", "theirs", "another client's", "PX", "5000")
+	copied := func(key string, change func(*State)) bool {
+		s := n.fetch(key)
+		s.TTL, s.Since = 1000, time.Second
+		change(&s)
+		return n.send(&Copy{Keys: []Conditional{{State: s, Again: true}}}, at).Copied[0].Done
+	}
+	absent := func(s *State) { s.Exists = false }
+	assert.True(t, copied("longer", func(*State) {}))
+	assert.LessOrEqual(t, n.fetch("longer").TTL, int64(1000))
+	assert.True(t, copied("over", absent))
+	assert.Nil(t, n.raw("GET", "over"))
+	assert.False(t, copied("theirs", absent), "what was set there directly")
+	assert.False(t, copied("later", func(s *State) { s.Exists, s.Version.Number = false, s.Version.Number-1 }), "an older version")
+}
+
 func TestAccept(t *testing.T) {
 	n := newNode(t)
 	w := n.runID("a", "SET", "k", "v").Answer.Writes[0]

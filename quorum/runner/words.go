@@ -56,7 +56,7 @@ func copyWords(c *Copy, at Target) words {
 		} else {
 			line = append(line, "", "")
 		}
-		line = append(line, int64(k.Instance), flag(k.Absent), len(parts))
+		line = append(line, int64(k.Instance), flag(k.Absent), flag(k.Again), len(parts))
 		for _, part := range parts {
 			line = append(line, part)
 		}
