@@ -11,6 +11,12 @@ import (
 // no redis-server is installed.
 func StartRedis(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return StartRedisWith(t, Options{Args: args})
+}
+
+// StartRedisWith is StartRedis with flags and environment of o.
+func StartRedisWith(t testing.TB, o Options) *Server {
+	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("skipped: redis-server is not installed")
@@ -21,9 +27,9 @@ func StartRedis(t testing.TB, args ...string) *Server {
 	argv := append([]string{
 		program, "--bind", "127.0.0.1", "--port", port, "--dir", dir,
 		"--save", "", "--appendonly", "no", "--notify-keyspace-events", "Ex",
-	}, args...)
+	}, o.Args...)
 	s := &Server{
-		Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv,
+		Addr: addr, Dir: dir, t: t, name: "redis-server", argv: argv, env: o.Env,
 		pin: func(string) []string { return nil },
 	}
 	s.Start()

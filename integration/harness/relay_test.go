@@ -1,0 +1,60 @@
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRelayDelaysHoldsAndCuts(t *testing.T) {
+	s := StartRedis(t)
+	r := StartRelay(t, s.Addr)
+	c := Dial(t, r.Addr)
+	c.Want("PONG", "PING")
+
+	const delay = 50 * time.Millisecond
+	r.Delay(ToServer, delay)
+	began := time.Now()
+	c.Send("INCR", "n")
+	c.Send("INCR", "n")
+	for _, want := range []string{"(integer) 1", "(integer) 2"} {
+		if got := c.Receive().String(); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+	if took := time.Since(began); took < delay {
+		t.Fatalf("delayed by %v, want %v", took, delay)
+	}
+	r.Delay(ToServer, 0)
+
+	direct := Dial(t, s.Addr)
+	r.Hold(ToClient)
+	c.Send("INCR", "n")
+	Eventually(t, ReplyTimeout, func() bool { return direct.Do("GET", "n").Text == "3" })
+	if !c.Silent(20 * time.Millisecond) {
+		t.Fatal("an answer came through")
+	}
+	r.Release(ToClient)
+	if got := c.Receive().String(); got != "(integer) 3" {
+		t.Fatalf("kept back was %s", got)
+	}
+
+	r.Hold(ToServer)
+	c.Send("INCR", "n")
+	r.Cut()
+	r.Release(ToServer)
+	if _, err := c.Wire.Receive(); err == nil {
+		t.Fatal("a connection was answered that was cut")
+	}
+	Dial(t, r.Addr).Want(`"3"`, "GET", "n")
+}
+
+func TestSteppedClock(t *testing.T) {
+	s, clock := StartSteppedRedis(t)
+	c := Dial(t, s.Addr)
+	for _, offset := range []time.Duration{0, time.Hour, -time.Hour} {
+		clock.Step(offset)
+		if off := c.Int("EVAL", "return tonumber(redis.call('TIME')[1])", "0") - time.Now().Add(offset).Unix(); off < -2 || off > 2 {
+			t.Fatalf("stepped by %v: TIME is %d s off", offset, off)
+		}
+	}
+}
