@@ -114,7 +114,7 @@ func last(t *testing.T, s *Store, lines [][]string) string {
 func dump(t *testing.T, s *Store) string {
 	t.Helper()
 	var b strings.Builder
-	if _, err := s.machine.view().WriteTo(&b); err != nil {
+	if err := s.machine.view().writeTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

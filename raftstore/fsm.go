@@ -55,10 +55,9 @@ func (f fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	f.s.machine.mu.Lock()
 	defer f.s.machine.mu.Unlock()
-	if err := f.s.machine.ks.Restore(r); err != nil {
+	if err := f.s.machine.restore(r); err != nil {
 		return err
 	}
-	f.s.machine.used.Store(f.s.machine.ks.Used())
 	for db := range keyspace.Databases {
 		f.s.cfg.Sink.ReadyAll(db)
 	}
@@ -67,11 +66,11 @@ func (f fsm) Restore(r io.ReadCloser) error {
 }
 
 // snapshot writes a view while the machine goes on.
-type snapshot struct{ view *keyspace.View }
+type snapshot struct{ view view }
 
 // Persist implements raft.FSMSnapshot.
 func (s snapshot) Persist(sink raft.SnapshotSink) error {
-	if _, err := s.view.WriteTo(yielding{sink}); err != nil {
+	if err := s.view.writeTo(yielding{sink}); err != nil {
 		return errors.Join(err, sink.Cancel())
 	}
 	return sink.Close()

@@ -92,7 +92,15 @@ func (l *fuzzLog) entry() []byte {
 	for range 1 + l.byte()%3 {
 		calls = append(calls, l.call())
 	}
-	return entry.Append(nil, h, calls)
+	if l.byte()%2 == 0 {
+		return entry.Append(nil, h, calls)
+	}
+	ids := make([]entry.ID, len(calls))
+	for i := range ids {
+		ids[i] = entry.ID{From: l.byte() % 3, Seq: uint64(1 + l.byte()%8)} // some come again
+	}
+	origins := []entry.Origin{{Name: "a", Acked: uint64(l.byte() % 4)}, {Name: "b"}}
+	return entry.AppendNamed(nil, h, origins, calls, ids)
 }
 
 // recorder keeps what subscribers would be told.
@@ -157,7 +165,7 @@ func applied(m *machine, e entry.Entry) string {
 func stateOf(t *testing.T, m *machine) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := m.view().WriteTo(&b); err != nil {
+	if err := m.view().writeTo(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -166,7 +174,7 @@ func stateOf(t *testing.T, m *machine) []byte {
 func throughSnapshot(t *testing.T, m *machine, limits script.Limits) *machine {
 	t.Helper()
 	fresh := newMachine(limits)
-	if err := fresh.ks.Restore(bytes.NewReader(stateOf(t, m))); err != nil {
+	if err := fresh.restore(bytes.NewReader(stateOf(t, m))); err != nil {
 		t.Fatal(err)
 	}
 	return fresh

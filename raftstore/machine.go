@@ -1,6 +1,8 @@
 package raftstore
 
 import (
+	"bufio"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -26,12 +28,13 @@ type machine struct {
 	locks  locks
 	used   atomic.Int64 // bytes of the state after the last entry
 	says   scriptLog
+	ran    remembered
 }
 
 func newMachine(limits script.Limits) *machine {
 	m := &machine{
 		ks: keyspace.New(), engine: script.New(limits, commands.RedisVersion), limits: limits,
-		habits: habits{},
+		habits: habits{}, ran: remembered{},
 	}
 	m.says.init()
 	return m
@@ -40,14 +43,27 @@ func newMachine(limits script.Limits) *machine {
 // work is what one log entry asks for.
 type work struct {
 	entry.Header
-	calls []*commands.Call
-	own   bool // this node has proposed it, and counts it
+	calls   []*commands.Call
+	origins []entry.Origin
+	ids     []entry.ID // of the calls; nil when none has one
+	own     bool       // this node has proposed it, and counts it
+}
+
+// id is the name of a call.
+func (w *work) id(i int) (origin string, seq uint64) {
+	if w.ids == nil || w.ids[i].From == 0 {
+		return "", 0
+	}
+	return w.origins[w.ids[i].From-1].Name, w.ids[i].Seq
 }
 
 // bound turns a decoded entry into work. A line that does not bind here has not bound where it was proposed either,
 // unless that was another version; it has no Spec, and is answered with an error.
 func bound(e entry.Entry) work {
-	w := work{Header: e.Header, calls: make([]*commands.Call, len(e.Calls))}
+	w := work{Header: e.Header, origins: e.Origins, calls: make([]*commands.Call, len(e.Calls))}
+	if len(e.Origins) > 0 {
+		w.ids = make([]entry.ID, len(e.Calls))
+	}
 	for i, c := range e.Calls {
 		call := &commands.Call{Block: c.Block, Watched: c.Watched, Requests: make([]*commands.Request, len(c.Lines))}
 		for j, line := range c.Lines {
@@ -58,11 +74,15 @@ func bound(e entry.Entry) work {
 			call.Requests[j] = r
 		}
 		w.calls[i] = call
+		if w.ids != nil {
+			w.ids[i] = c.ID
+		}
 	}
 	return w
 }
 
-// apply runs an entry and returns the reply of each call. Publications and accesses go to the sink in order.
+// apply runs an entry and returns the reply of each call. Publications and accesses go to the sink in order. A call that
+// was run before is only answered.
 func (m *machine) apply(w work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,8 +92,19 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 	t.ExpireDue(expiredPerEntry)
 	seen := publish(t, 0, sink, nil)
 	report(t, 0, sink)
+	if len(w.origins) > 0 || len(m.ran) > 0 {
+		m.ran.hear(w.origins, m.ks.Now())
+	}
 	replies := make([]resp.Value, len(w.calls))
 	for i, c := range w.calls {
+		origin, seq := w.id(i)
+		from := m.ran[origin]
+		if from != nil {
+			if v, known := from.again(seq); known {
+				replies[i] = v
+				continue
+			}
+		}
 		before := t.Mark()
 		t.Trace(tracking, c.Track)
 		t.Weigh()
@@ -86,6 +117,9 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 		wake(t, before, sink)
 		report(t, c.Session, sink)
 		m.locks.tally(t, c)
+		if from != nil {
+			from.note(seq, replies[i])
+		}
 	}
 	m.says.end(w.own)
 	m.used.Store(m.ks.Used())
@@ -264,8 +298,38 @@ func (m *machine) times() (now, deadline int64, found bool) {
 	return m.ks.Now(), deadline, found
 }
 
-func (m *machine) view() *keyspace.View {
+// view is the whole state at one instant.
+func (m *machine) view() view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ks.View()
+	return view{m.ran.copy(), m.ks.View()}
+}
+
+type view struct {
+	ran  remembered
+	keys *keyspace.View
+}
+
+// writeTo writes a snapshot.
+func (v view) writeTo(w io.Writer) error {
+	if err := v.ran.writeTo(w); err != nil {
+		return err
+	}
+	_, err := v.keys.WriteTo(w)
+	return err
+}
+
+// restore replaces the whole state by a snapshot. The caller holds m.mu.
+func (m *machine) restore(r io.Reader) error {
+	b := bufio.NewReader(r)
+	ran, err := readRemembered(b)
+	if err != nil {
+		return err
+	}
+	if err := m.ks.Restore(b); err != nil {
+		return err
+	}
+	m.ran = ran
+	m.used.Store(m.ks.Used())
+	return nil
 }

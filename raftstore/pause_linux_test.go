@@ -44,8 +44,7 @@ func TestPauseOfASnapshot(t *testing.T) {
 func write(m *machine) chan error {
 	view, written := m.view(), make(chan error, 1)
 	go func() {
-		_, err := view.WriteTo(yielding{io.Discard})
-		written <- err
+		written <- view.writeTo(yielding{io.Discard})
 	}()
 	return written
 }

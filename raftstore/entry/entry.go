@@ -24,11 +24,27 @@ type Header struct {
 // Entry is what one log entry says.
 type Entry struct {
 	Header
-	Calls []Call
+	Origins []Origin
+	Calls   []Call
+}
+
+// Origin is a process that named its calls, so that one which comes into the log twice is run once.
+type Origin struct {
+	Name string
+	// Acked is the number up to which all its calls were answered: those can be forgotten, and are never run again.
+	Acked uint64
+}
+
+// ID names a call: the origin, as its place in Entry.Origins counted from 1, and the number that the origin has given it.
+// The zero ID is a call without a name.
+type ID struct {
+	From int
+	Seq  uint64
 }
 
 // Call is one unit of execution: a command line, or a block of them.
 type Call struct {
+	ID
 	Block   bool
 	Watched []commands.Watch // only of a block
 	Lines   []Line
@@ -43,12 +59,17 @@ type Line struct {
 // ErrCorrupt is returned when bytes are not an entry, or one of a version that this build does not know.
 var ErrCorrupt = errors.New("log entry is damaged or of an unknown version")
 
-const version = 1
+// The versions of an entry. What names no calls is still written in version 1.
+const (
+	version = 1
+	named   = 2
+)
 
 // The flags of a call.
 const (
 	flagBlock   = 1 // there may be any number of lines, and the reply is an array
 	flagWatched = 2 // a block that depends on keys
+	flagNamed   = 4 // it has an ID; not in version 1
 )
 
 // Append writes the entry of calls in version 1 behind dst:
@@ -67,28 +88,64 @@ func Append(dst []byte, h Header, calls []*commands.Call) []byte {
 	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
 	dst = binary.AppendUvarint(dst, uint64(len(calls)))
 	for _, c := range calls {
-		dst = appendCall(dst, c)
+		dst = appendCall(dst, c, ID{})
 	}
 	return dst
 }
 
-func appendCall(dst []byte, c *commands.Call) []byte {
-	switch {
-	case len(c.Watched) > 0:
-		dst = appendWatched(append(dst, flagBlock|flagWatched), c.Watched)
+// AppendNamed writes the entry of calls in version 2, with an ID for each. It differs from version 1 in this: behind
+// MaxMemory comes the number of origins, then per origin length and bytes of its name, and Acked. A call whose flags say so
+// has behind them the number of its origin, counted from 1, and its own.
+func AppendNamed(dst []byte, h Header, origins []Origin, calls []*commands.Call, ids []ID) []byte {
+	dst = append(dst, named)
+	dst = binary.AppendVarint(dst, h.Now)
+	dst = binary.AppendVarint(dst, h.Wall)
+	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
+	dst = binary.AppendUvarint(dst, uint64(len(origins)))
+	for _, o := range origins {
+		dst = appendString(dst, o.Name)
+		dst = binary.AppendUvarint(dst, o.Acked)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(calls)))
+	for i, c := range calls {
+		dst = appendCall(dst, c, ids[i])
+	}
+	return dst
+}
+
+// AppendCall writes one call without its ID behind dst, as in an entry.
+func AppendCall(dst []byte, c *commands.Call) []byte { return appendCall(dst, c, ID{}) }
+
+func appendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+func appendCall(dst []byte, c *commands.Call, id ID) []byte {
+	var flags byte
+	if c.Block || len(c.Watched) > 0 {
+		flags |= flagBlock
+	}
+	if len(c.Watched) > 0 {
+		flags |= flagWatched
+	}
+	if id.From > 0 {
+		dst = append(dst, flags|flagNamed)
+		dst = binary.AppendUvarint(dst, uint64(id.From))
+		dst = binary.AppendUvarint(dst, id.Seq)
+	} else {
+		dst = append(dst, flags)
+	}
+	if flags&flagWatched != 0 {
+		dst = appendWatched(dst, c.Watched)
+	}
+	if flags&flagBlock != 0 {
 		dst = binary.AppendUvarint(dst, uint64(len(c.Requests)))
-	case c.Block:
-		dst = append(dst, flagBlock)
-		dst = binary.AppendUvarint(dst, uint64(len(c.Requests)))
-	default:
-		dst = append(dst, 0)
 	}
 	for _, r := range c.Requests {
 		dst = binary.AppendUvarint(dst, uint64(r.DB))
 		dst = binary.AppendUvarint(dst, uint64(len(r.Args)))
 		for _, arg := range r.Args {
-			dst = binary.AppendUvarint(dst, uint64(len(arg)))
-			dst = append(dst, arg...)
+			dst = appendString(dst, arg)
 		}
 	}
 	return dst
@@ -104,15 +161,14 @@ func appendWatched(dst []byte, watched []commands.Watch) []byte {
 			present = 1
 		}
 		dst = binary.AppendUvarint(dst, present)
-		dst = binary.AppendUvarint(dst, uint64(len(w.Key)))
-		dst = append(dst, w.Key...)
+		dst = appendString(dst, w.Key)
 	}
 	return dst
 }
 
-// Size is an upper bound for the bytes that Append writes for one call.
+// Size is an upper bound for the bytes that an entry has of one call, its ID included.
 func Size(c *commands.Call) int {
-	n := 1 + 2*binary.MaxVarintLen32
+	n := 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64
 	for _, w := range c.Watched {
 		n += 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + len(w.Key)
 	}
@@ -127,15 +183,18 @@ func Size(c *commands.Call) int {
 
 // Decode reads an entry. The strings of the result share one copy of data.
 func Decode(data []byte) (Entry, error) {
-	if len(data) == 0 || data[0] != version {
+	if len(data) == 0 || data[0] != version && data[0] != named {
 		return Entry{}, fmt.Errorf("%w: first bytes % x", ErrCorrupt, data[:min(len(data), 8)])
 	}
 	d := decoder{data: data[1:], text: string(data[1:])}
 	e := Entry{Header: Header{Now: d.signed(), Wall: d.signed(), MaxMemory: d.size()}}
+	if data[0] == named {
+		e.Origins = d.origins()
+	}
 	n := d.count()
 	e.Calls = make([]Call, 0, n)
 	for range n {
-		e.Calls = append(e.Calls, d.call())
+		e.Calls = append(e.Calls, d.call(len(e.Origins)))
 	}
 	if d.bad || d.at != len(d.data) {
 		return Entry{}, ErrCorrupt
@@ -151,17 +210,45 @@ type decoder struct {
 	bad  bool
 }
 
-func (d *decoder) call() Call {
-	if d.at >= len(d.data) {
-		d.bad = true
-		return Call{}
+// DecodeCall reads what AppendCall wrote. The strings of the result are parts of text.
+func DecodeCall(text string) (Call, error) {
+	d := decoder{data: []byte(text), text: text}
+	c := d.call(0)
+	if d.bad || d.at != len(d.data) {
+		return Call{}, ErrCorrupt
 	}
-	flags := d.data[d.at]
-	d.at++
-	c := Call{Block: true}
-	switch flags {
+	return c, nil
+}
+
+func (d *decoder) origins() []Origin {
+	n := d.count()
+	list := make([]Origin, 0, n)
+	for range n {
+		list = append(list, Origin{Name: d.str(), Acked: d.unsigned()})
+	}
+	return list
+}
+
+func (d *decoder) id(origins int) ID {
+	from, seq := d.unsigned(), d.unsigned()
+	if from == 0 || from > uint64(origins) {
+		d.bad = true
+		return ID{}
+	}
+	return ID{From: int(from), Seq: seq}
+}
+
+// call reads a call of an entry with so many origins.
+func (d *decoder) call(origins int) Call {
+	flags := d.byte()
+	var c Call
+	if flags&flagNamed != 0 {
+		c.ID = d.id(origins)
+	}
+	switch flags &^ flagNamed {
 	case 0:
-		return Call{Lines: []Line{d.line()}}
+		c.Lines = []Line{d.line()}
+		return c
 	case flagBlock:
 	case flagBlock | flagWatched:
 		c.Watched = d.watched()
@@ -169,6 +256,7 @@ func (d *decoder) call() Call {
 		d.bad = true
 		return Call{}
 	}
+	c.Block = true
 	for n := d.count(); n > 0 && !d.bad; n-- {
 		c.Lines = append(c.Lines, d.line())
 	}
@@ -202,6 +290,15 @@ func (d *decoder) line() Line {
 		l.Args = append(l.Args, d.str())
 	}
 	return l
+}
+
+func (d *decoder) byte() byte {
+	if d.at >= len(d.data) {
+		d.bad = true
+		return 0
+	}
+	d.at++
+	return d.data[d.at-1]
 }
 
 // count reads a number of items that each take at least one byte, so that damage cannot ask for much memory.

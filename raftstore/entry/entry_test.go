@@ -69,11 +69,14 @@ func TestDecodeRefusesDamage(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{
 		"empty":               {},
-		"another version":     append([]byte{2}, good[1:]...),
+		"another version":     append([]byte{3}, good[1:]...),
 		"bytes behind":        append(append([]byte{}, good...), 0),
 		"a huge call count":   {1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
 		"a limit too large":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0},
-		"an unknown flag":     {1, 0, 0, 0, 1, 4, 0, 1, 1, 'x'},
+		"an unknown flag":     {1, 0, 0, 0, 1, 8, 0, 1, 1, 'x'},
+		"a name in version 1": {1, 0, 0, 0, 1, 4, 1, 1, 0, 1, 1, 'x'},
+		"an unknown origin":   {2, 0, 0, 0, 1, 1, 'o', 0, 1, 4, 2, 1, 0, 1, 1, 'x'},
+		"nobody's name":       {2, 0, 0, 0, 1, 1, 'o', 0, 1, 4, 0, 1, 0, 1, 1, 'x'},
 		"watched, no block":   {1, 0, 0, 0, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 'x'},
 		"a huge watch count":  {1, 0, 0, 0, 1, 3, 0xff, 0xff, 0xff, 0xff, 0x0f},
 		"nothing watched":     {1, 0, 0, 0, 1, 3, 0, 0},
@@ -89,7 +92,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 func TestSizeIsABound(t *testing.T) {
 	_, calls := sample()
 	for _, c := range calls {
-		if got := len(appendCall(nil, c)); got > Size(c) {
+		if got := len(appendCall(nil, c, ID{From: 1 << 20, Seq: 1 << 63})); got > Size(c) {
 			t.Errorf("Size says %d, written are %d", Size(c), got)
 		}
 	}
@@ -110,7 +113,7 @@ func FuzzDecode(f *testing.F) {
 			written.Watched = c.Watched
 			again = append(again, written)
 		}
-		back, err := Decode(Append(nil, e.Header, again))
+		back, err := Decode(write(e, again))
 		if err != nil {
 			t.Fatalf("what was decoded does not encode: %v", err)
 		}
@@ -118,4 +121,47 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v became %+v", e, back)
 		}
 	})
+}
+
+// write writes an entry in its version.
+func write(e Entry, calls []*commands.Call) []byte {
+	if e.Origins == nil {
+		return Append(nil, e.Header, calls)
+	}
+	ids := make([]ID, len(e.Calls))
+	for i, c := range e.Calls {
+		ids[i] = c.ID
+	}
+	return AppendNamed(nil, e.Header, e.Origins, calls, ids)
+}
+
+// namedSample has every feature of version 2. Never change it either.
+func namedSample() (Entry, []*commands.Call) {
+	e, calls := sample()
+	e.Origins = []Origin{{Name: "a-1.x", Acked: 7}, {Name: "b-2.y"}}
+	e.Calls[0].ID, e.Calls[2].ID, e.Calls[3].ID = ID{1, 8}, ID{2, 1 << 40}, ID{1, 9}
+	return e, calls
+}
+
+func TestGoldenBytesOfNamedCalls(t *testing.T) {
+	want, calls := namedSample()
+	golden, err := os.ReadFile("testdata/v2.hex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(write(want, calls)); got != strings.TrimSpace(string(golden)) {
+		t.Errorf("version 2 is written in another way:\n got %s\nwant %s", got, golden)
+	}
+	data, err := hex.DecodeString(strings.TrimSpace(string(golden)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Decode(data); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded %+v, %v, want %+v", got, err, want)
+	}
+	for at := range data {
+		if _, err := Decode(data[:at]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("cut at %d: error %v", at, err)
+		}
+	}
 }
