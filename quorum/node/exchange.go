@@ -52,21 +52,87 @@ func (s *stream) weed(now time.Duration) {
 
 // compose puts the batch into commands, each script's text in front of its first use on this connection.
 func (s *stream) compose(canary string, now time.Duration) {
-	ctx := context.Background()
 	s.cmds, s.calls = s.cmds[:0], s.calls[:0]
 	target := runner.Target{Canary: canary, Now: now, Clock: s.node.clock.atLeast(now).Milliseconds()}
-	for i := range s.batch {
+	for i := 0; i < len(s.batch); {
+		if n := s.joined(i); n > 1 {
+			s.composeMany(s.batch[i:i+n], target)
+			i += n
+			continue
+		}
 		o := &s.batch[i]
-		if program := s.node.codec.program(o.Op); program != nil && s.conn.learn(program.SHA) {
-			s.cmds = append(s.cmds, redis.NewCmd(ctx, "script", "load", program.Text))
-		}
-		target.Deadline = 0
-		if o.Deadline != 0 {
-			target.Deadline = target.Clock + (o.Deadline - now).Milliseconds()
-		}
-		call := redis.NewCmd(ctx, s.node.codec.args(o.Op, target)...)
-		s.cmds, s.calls = append(s.cmds, call), append(s.calls, call)
+		s.teach(s.node.codec.program(o.Op))
+		target.Deadline = deadline(o, target)
+		s.call(1, s.node.codec.args(o.Op, target))
+		i++
 	}
+}
+
+// joined is how many operations from i on may go out in one call.
+func (s *stream) joined(i int) (n int) {
+	if s.node.codec.joins == nil {
+		return 0
+	}
+	for n < maxJoined && i+n < len(s.batch) && s.node.codec.joins(s.batch[i+n].Op) {
+		n++
+	}
+	return n
+}
+
+// maxJoined bounds how long one call keeps the node from others.
+const maxJoined = 64
+
+// composeMany puts operations into one call.
+func (s *stream) composeMany(ops []quorum.Sending, target runner.Target) {
+	s.teach(runner.Many())
+	line := runner.BeginMany(make([]any, 0, 4+8*len(ops)))
+	for i := range ops {
+		target.Deadline = deadline(&ops[i], target)
+		line = runner.AddMany(line, ops[i].Op, target)
+	}
+	s.call(len(ops), runner.EndMany(line, target))
+}
+
+// deadline is that of an operation in ms of the node's clock, 0 when it has none.
+func deadline(o *quorum.Sending, at runner.Target) int64 {
+	if o.Deadline == 0 {
+		return 0
+	}
+	return at.Clock + (o.Deadline - at.Now).Milliseconds()
+}
+
+// teach loads a script in front of its first use on this connection.
+func (s *stream) teach(program *runner.Program) {
+	if program != nil && s.conn.learn(program.SHA) {
+		s.cmds = append(s.cmds, redis.NewCmd(context.Background(), "script", "load", program.Text))
+	}
+}
+
+// call adds the command line of the next n operations.
+func (s *stream) call(n int, line []any) {
+	call := redis.NewCmd(context.Background(), line...)
+	s.cmds = append(s.cmds, call)
+	for i := range n {
+		s.calls = append(s.calls, answering{call, i, n})
+	}
+}
+
+// answering is the command that answers an operation, and which of its operations that is.
+type answering struct {
+	*redis.Cmd
+	at, of int
+}
+
+// result is the part of the answer that belongs to the operation.
+func (a answering) result() (any, error) {
+	reply, err := a.Result()
+	if parts, ok := reply.([]any); ok && a.of > 1 && a.at < len(parts) {
+		if failure, ok := parts[a.at].(error); ok {
+			return nil, failure
+		}
+		return parts[a.at], nil
+	}
+	return reply, err
 }
 
 // settle answers the batch after its connection failed.
@@ -100,8 +166,8 @@ func (s *stream) deliver(sent, received time.Duration, canary string) {
 }
 
 // read is the result of one operation.
-func (s *stream) read(op runner.Op, call *redis.Cmd) runner.Result {
-	reply, err := call.Result()
+func (s *stream) read(op runner.Op, call answering) runner.Result {
+	reply, err := call.result()
 	if err == nil || errors.Is(err, redis.Nil) {
 		return s.node.codec.decode(op, reply)
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	Queue       int           // operations that may wait in a stream; 8192 when 0
 	DialTimeout time.Duration // for a connection and its first answer; 1 s when 0
 	ReadTimeout time.Duration // how long a stream waits for answers before it cuts the connection; 5 s when 0
-	StallAfter  time.Duration // how long an answer may be owed until no more operations are taken; 250 ms when 0
+	StallAfter  time.Duration // how long an answer may be owed until no more operations are taken; 1 s when 0
 	LookEvery   time.Duration // how often the node is looked at; 1 s when 0
 }
 
@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.DialTimeout = orElse(o.DialTimeout, time.Second)
 	o.ReadTimeout = orElse(o.ReadTimeout, 5*time.Second)
-	o.StallAfter = orElse(o.StallAfter, 250*time.Millisecond)
+	o.StallAfter = orElse(o.StallAfter, time.Second)
 	o.LookEvery = orElse(o.LookEvery, time.Second)
 	return o
 }
@@ -98,7 +98,7 @@ func (j *judged) standing() (quorum.Standing, tally.Reason) {
 
 // Open starts to look at the server of o.URL; it does not wait for an answer. The Node must be closed.
 func Open(o Options) (*Node, error) {
-	return open(o, codec{program: runner.Script, args: runner.Args, decode: runner.Decode})
+	return open(o, codec{program: runner.Script, args: runner.Args, joins: runner.Joins, decode: runner.Decode})
 }
 
 func open(o Options, c codec) (*Node, error) {

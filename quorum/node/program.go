@@ -9,6 +9,7 @@ import (
 type codec struct {
 	program func(runner.Op) *runner.Program      // nil when the operation needs none
 	args    func(runner.Op, runner.Target) []any // the command line
+	joins   func(runner.Op) bool                 // whether it may be one of many in one call; nil: none may
 	decode  func(op runner.Op, reply any) runner.Result
 }
 

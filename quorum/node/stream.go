@@ -38,7 +38,7 @@ type stream struct {
 	next     int
 	batch    []quorum.Sending
 	cmds     []redis.Cmder
-	calls    []*redis.Cmd // of each in batch
+	calls    []answering // of each in batch
 	former   identity
 	attempts int // since the last answer
 	backoff  func(attempt int) time.Duration

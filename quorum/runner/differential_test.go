@@ -215,6 +215,12 @@ func compareLine(t *testing.T, n *node, w *wire, line transcript, p resp.Protoco
 		op.Text = NewText(line.args[1])
 	}
 	want := w.do(line.args...)
+	if strings.Contains(line.directive, "!until") { // for a key to expire: on both
+		require.Eventually(t, func() bool {
+			want = w.do(line.args...)
+			return want == ":0\r\n" && n.raw("EXISTS", line.args[1]) == int64(0)
+		}, eventually, tick, "%q", line.args)
+	}
 	res := n.send(op, Target{})
 	if !empty(t, res, line) {
 		return true

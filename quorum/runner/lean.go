@@ -28,9 +28,7 @@ var (
 )
 
 func leanProgram(name, read string) *Program {
-	gate, _ := leanFiles.ReadFile("lua/lean/gate.lua")
-	body, _ := leanFiles.ReadFile("lua/lean/" + name + ".lua")
-	return newProgram(strings.ReplaceAll(assemble(string(gate), string(body)), "$READ", read))
+	return newProgram(strings.ReplaceAll(assemble(leanText("gate"), leanText(name)), "$READ", read))
 }
 
 // longestLease is the TTL in ms up to which a lean form is used: sums with a clock stay exact.
