@@ -15,9 +15,8 @@ import (
 
 // Times of the admission.
 const (
-	// settling is how long after its quarantine began a node waits before others are copied to it: what was under way
-	// to them by then has arrived or will be refused as too late.
-	settling = 300 * time.Millisecond
+	// margin is what the clocks of proxies and nodes may differ by as they judge that a request comes too late.
+	margin = 200 * time.Millisecond
 	// abandoned is how long another proxy's attempt to admit a node may stand still before this one takes over.
 	abandoned = 10 * time.Second
 	// again is the pause after an attempt, doubled up to five times after those that failed.
@@ -33,6 +32,7 @@ type AdmissionConfig struct {
 	Clock      Clock
 	Logger     *slog.Logger
 	MaxLockTTL time.Duration // how long a node waits that no others can bring up to date; 1 min when 0
+	Timeout    time.Duration // of votes, the longest of all proxies; 100 ms when 0
 	Wall       func() int64  // the wall clock in µs since the Unix epoch, for reports
 }
 
@@ -68,6 +68,9 @@ func NewAdmission(cfg AdmissionConfig) *Admission {
 	if cfg.MaxLockTTL == 0 {
 		cfg.MaxLockTTL = time.Minute
 	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 100 * time.Millisecond
+	}
 	n := len(cfg.Members)
 	a := &Admission{
 		cfg: cfg, log: cfg.Logger, wake: make(chan struct{}, 1),
@@ -92,6 +95,10 @@ func (a *Admission) Close() {
 	}
 	a.running.Wait()
 }
+
+// settling is how long after its quarantine began a node waits before others are copied to it: what was under way to them
+// by then has arrived or will be refused as too late.
+func (a *Admission) settling() time.Duration { return a.cfg.Timeout + margin }
 
 func (a *Admission) nudge() {
 	select {

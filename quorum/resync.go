@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 var (
 	errOvertaken = errors.New("its canary has changed: another proxy is at it, or it was flushed again")
 	errSources   = errors.New("a node that was copied from does not count any more")
+	errRestless  = errors.New("keys go on changing before they can be copied")
+	errStates    = errors.New("a node did not answer for all keys")
 )
 
 // task is an attempt to admit a quarantined node.
@@ -83,13 +86,13 @@ func (a *Admission) attempt(t task) {
 // bring copies everything to the node that it may have forgotten, and admits it. First the node is marked: a marker
 // that is gone at the end shows that the node has forgotten again meanwhile.
 func (a *Admission) bring(t task) error {
-	r := &resync{a: a, task: t, began: a.cfg.Clock.Now(), marker: canary{
+	r := &resync{a: a, task: t, began: a.cfg.Clock.Now(), open: map[place]sighting{}, marker: canary{
 		Cluster: t.cluster, Nodes: len(a.cfg.Members), RunID: t.facts.RunID, Attempt: newID(),
 	}}
 	if err := r.mark(); err != nil || t.only {
 		return err
 	}
-	if err := a.pause(settling); err != nil {
+	if err := a.pause(a.settling()); err != nil {
 		return err
 	}
 	before := a.canaries(t.sources)
@@ -146,6 +149,9 @@ type resync struct {
 	texts        []string // the marker as it is in each database now
 	began        time.Duration
 	seen, copied atomic.Int64 // keys
+
+	mu   sync.Mutex
+	open map[place]sighting // keys to be looked at again
 }
 
 // mark sets the marker in all databases in the place of what the latest look found there.

@@ -2,11 +2,14 @@ package quorum
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 const (
@@ -16,31 +19,57 @@ const (
 	underWay = 4
 	// beat is how often an attempt shows the other proxies that it goes on.
 	beat = 2 * time.Second
+	// restless is how long keys are looked at again before an attempt ends without them.
+	restless = 30 * time.Second
 )
 
-// copyAll copies all databases of all sources to the node. Each key that it has in a lower version is replaced, so in
-// the end it has the highest version of each.
+// sighting is the version that the node had of a key which is not settled, and when that was first seen.
+type sighting struct {
+	version tally.Version
+	since   time.Duration
+}
+
+// copyAll gives the node what it may have forgotten, and shows meanwhile that it is at it.
 func (r *resync) copyAll() error {
-	work, ctx := errgroup.WithContext(r.a.ctx)
+	alive, stop := context.WithCancel(r.a.ctx)
+	var beating errgroup.Group
+	beating.Go(func() error { return r.beatOn(alive) })
+	err := r.copyKeys(alive)
+	stop()
+	if beatErr := beating.Wait(); err == nil {
+		err = beatErr
+	}
+	return err
+}
+
+// copyKeys goes through all keys of all sources, and then again through those that were not settled.
+func (r *resync) copyKeys(ctx context.Context) error {
+	work, passCtx := errgroup.WithContext(ctx)
 	for _, source := range r.task.sources {
 		work.Go(func() error {
 			for db := range r.texts {
-				if err := r.copyDatabase(ctx, source, db); err != nil {
+				if err := r.copyDatabase(passCtx, source, db); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	alive, stop := context.WithCancel(ctx)
-	var beating errgroup.Group
-	beating.Go(func() error { return r.beatOn(alive) })
-	err := work.Wait()
-	stop()
-	if beatErr := beating.Wait(); err == nil {
-		err = beatErr
+	if err := work.Wait(); err != nil {
+		return err
 	}
-	return err
+	for began := r.a.cfg.Clock.Now(); len(r.open) > 0; {
+		if r.a.cfg.Clock.Now()-began > restless {
+			return fmt.Errorf("%w: %d, such as %q", errRestless, len(r.open), r.example())
+		}
+		if err := r.a.pause(r.a.settling() / 2); err != nil {
+			return err
+		}
+		if err := r.settleOpen(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyDatabase copies one database of one source. SCAN returns every key that is there from its beginning to its end
@@ -49,14 +78,13 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 	copies, ctx := errgroup.WithContext(ctx)
 	copies.SetLimit(underWay)
 	for cursor := "0"; ; {
-		asked := r.a.cfg.Clock.Now()
 		o, err := r.a.ask(ctx, source, db, &runner.Scan{Cursor: cursor, Count: chunk})
 		if err != nil {
 			_ = copies.Wait() // they end with the same cause, or with a later one
 			return err
 		}
-		if op := copyOf(o.Scanned.Keys, asked); len(op.Keys) > 0 {
-			copies.Go(func() error { return r.put(ctx, db, op) })
+		if keys := namesOf(o.Scanned.Keys); len(keys) > 0 {
+			copies.Go(func() error { return r.settleKeys(ctx, db, keys) })
 		}
 		if cursor = o.Scanned.Next; cursor == "0" {
 			return copies.Wait()
@@ -64,31 +92,137 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 	}
 }
 
-// copyOf writes states where the version is lower. Their TTLs count from before they were read.
-func copyOf(states []runner.State, asked time.Duration) *runner.Copy {
-	op := &runner.Copy{Keys: make([]runner.Conditional, 0, len(states))}
+func namesOf(states []runner.State) []string {
+	keys := make([]string, 0, len(states))
 	for _, s := range states {
-		if s.Key == runner.CanaryKey {
-			continue
+		if s.Key != runner.CanaryKey {
+			keys = append(keys, s.Key)
 		}
-		s.Since = asked
-		op.Keys = append(op.Keys, runner.Conditional{State: s, Again: true})
 	}
-	return op
+	return keys
 }
 
-func (r *resync) put(ctx context.Context, db int, op *runner.Copy) error {
+// settleOpen looks again at the keys that were not settled.
+func (r *resync) settleOpen(ctx context.Context) error {
+	byDB := map[int][]string{}
+	for at := range r.open {
+		byDB[at.db] = append(byDB[at.db], at.key)
+	}
+	for db, keys := range byDB {
+		for part := range slices.Chunk(keys, chunk) {
+			if err := r.settleKeys(ctx, db, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settleKeys reads some keys, the node before the others, and gives the node of each what it is to have.
+func (r *resync) settleKeys(ctx context.Context, db int, keys []string) error {
+	own, err := r.fetch(ctx, r.task.node, db, keys)
+	if err != nil {
+		return err
+	}
+	asked := r.a.cfg.Clock.Now()
+	others, err := r.fetchOthers(ctx, db, keys)
+	if err != nil {
+		return err
+	}
+	op := &runner.Copy{}
+	for i, key := range keys {
+		at := place{db, key}
+		now := reading{own: own[i], others: others[i], rested: r.rested(at, own[i].Version, asked)}
+		c, again := now.choose("resync." + r.marker.Attempt)
+		r.note(at, own[i].Version, asked, again)
+		if c != nil {
+			c.Since = asked
+			op.Keys = append(op.Keys, *c)
+		}
+	}
+	r.seen.Add(int64(len(keys)))
+	if len(op.Keys) == 0 {
+		return nil
+	}
+	return r.put(ctx, db, op, asked)
+}
+
+// put writes states to the node. What it refuses has changed meanwhile and is looked at again.
+func (r *resync) put(ctx context.Context, db int, op *runner.Copy, asked time.Duration) error {
 	o, err := r.a.ask(ctx, r.task.node, db, op)
 	if err != nil {
 		return err
 	}
-	for _, c := range o.Copied {
+	for i, c := range o.Copied {
 		if c.Done {
 			r.copied.Add(1)
+		} else {
+			r.note(place{db, op.Keys[i].Key}, c.Version, asked, true)
 		}
 	}
-	r.seen.Add(int64(len(op.Keys)))
 	return nil
+}
+
+// fetch reads keys on one node.
+func (r *resync) fetch(ctx context.Context, node, db int, keys []string) ([]runner.State, error) {
+	o, err := r.a.ask(ctx, node, db, &runner.Fetch{Keys: keys})
+	if err == nil && len(o.States) != len(keys) {
+		err = fmt.Errorf("%w: %d of %d", errStates, len(o.States), len(keys))
+	}
+	return o.States, err
+}
+
+// fetchOthers reads keys on all sources. It returns the states of each key.
+func (r *resync) fetchOthers(ctx context.Context, db int, keys []string) ([][]runner.State, error) {
+	bySource := make([][]runner.State, len(r.task.sources))
+	work, ctx := errgroup.WithContext(ctx)
+	for i, source := range r.task.sources {
+		work.Go(func() (err error) {
+			bySource[i], err = r.fetch(ctx, source, db, keys)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	byKey := make([][]runner.State, len(keys))
+	for _, states := range bySource {
+		for i, s := range states {
+			if knows := s.Exists || s.Version != (tally.Version{}); knows || !r.task.waited {
+				byKey[i] = append(byKey[i], s) // of too few, one that knows nothing may have forgotten as well
+			}
+		}
+	}
+	return byKey, nil
+}
+
+// rested tells whether the node has had a version of a key for so long that nobody who wrote it can write to the others any more.
+func (r *resync) rested(at place, version tally.Version, now time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, known := r.open[at]
+	return known && s.version == version && now-s.since >= r.a.settling()
+}
+
+// note takes down that a key is to be looked at again, or that it is not.
+func (r *resync) note(at place, version tally.Version, now time.Duration, again bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, known := r.open[at]
+	switch {
+	case !again:
+		delete(r.open, at)
+	case !known || s.version != version:
+		r.open[at] = sighting{version, now}
+	}
+}
+
+// example is one of the keys that are not settled.
+func (r *resync) example() string {
+	for at := range r.open {
+		return at.key
+	}
+	return ""
 }
 
 // beatOn changes the marker of database 0 from time to time, so that no other proxy takes the attempt for abandoned.

@@ -153,7 +153,7 @@ func (b *book) copied(n *simNode, key string, e *simEntry) {
 	}
 	granted, known := b.ends[key+"\x00"+e.value.name()]
 	end := e.end - (simEpoch + n.offset).Milliseconds()
-	if strings.HasPrefix(e.version.Request, "resync") {
+	if strings.HasPrefix(e.version.Request, "resync.") {
 		return // a key that is only blocked
 	}
 	if !known {

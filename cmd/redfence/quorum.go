@@ -52,7 +52,7 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 		return nil, err
 	}
 	s.admission = quorum.NewAdmission(quorum.AdmissionConfig{
-		Members: members, Clock: clock, Logger: log.Logger, MaxLockTTL: cfg.MaxLockTTL, Wall: wall,
+		Members: members, Clock: clock, Logger: log.Logger, MaxLockTTL: cfg.MaxLockTTL, Timeout: cfg.NodeTimeout, Wall: wall,
 	})
 	s.Engine = quorum.New(quorum.Config{
 		Nodes: voters, Clock: clock, ID: strconv.FormatUint(name, 36), Wall: wall, Random: rand.Int64N,
