@@ -78,13 +78,14 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 	copies, ctx := errgroup.WithContext(ctx)
 	copies.SetLimit(underWay)
 	for cursor := "0"; ; {
+		asked := r.a.cfg.Clock.Now()
 		o, err := r.a.ask(ctx, source, db, &runner.Scan{Cursor: cursor, Count: chunk})
 		if err != nil {
 			_ = copies.Wait() // they end with the same cause, or with a later one
 			return err
 		}
-		if keys := namesOf(o.Scanned.Keys); len(keys) > 0 {
-			copies.Go(func() error { return r.settleKeys(ctx, db, keys) })
+		if states := withoutCanary(o.Scanned.Keys); len(states) > 0 {
+			copies.Go(func() error { return r.settleScanned(ctx, source, db, states, asked) })
 		}
 		if cursor = o.Scanned.Next; cursor == "0" {
 			return copies.Wait()
@@ -92,12 +93,30 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 	}
 }
 
-func namesOf(states []runner.State) []string {
-	keys := make([]string, 0, len(states))
-	for _, s := range states {
-		if s.Key != runner.CanaryKey {
-			keys = append(keys, s.Key)
+func withoutCanary(states []runner.State) []runner.State {
+	return slices.DeleteFunc(states, func(s runner.State) bool { return s.Key == runner.CanaryKey })
+}
+
+// settleScanned gives the node what it does not have of a part of a source, as far as that can be told at once.
+func (r *resync) settleScanned(ctx context.Context, source, db int, states []runner.State, asked time.Duration) error {
+	own, err := r.fetch(ctx, r.task.node, db, namesOf(states))
+	if err != nil {
+		return err
+	}
+	r.seen.Add(int64(len(states)))
+	l := look{db: db, asked: asked, seen: r.a.cfg.Clock.Now()}
+	for i := range states {
+		if now := (reading{own: own[i]}); !now.has(&states[i]) { // what it has, but another source does not, comes up there
+			l.own, l.scanned = append(l.own, own[i]), append(l.scanned, states[i])
 		}
+	}
+	return r.settle(ctx, source, &l)
+}
+
+func namesOf(states []runner.State) []string {
+	keys := make([]string, len(states))
+	for i := range states {
+		keys[i] = states[i].Key
 	}
 	return keys
 }
@@ -118,37 +137,56 @@ func (r *resync) settleOpen(ctx context.Context) error {
 	return nil
 }
 
-// settleKeys reads some keys, the node before the others, and gives the node of each what it is to have.
+// settleKeys reads some keys anew, the node before the others.
 func (r *resync) settleKeys(ctx context.Context, db int, keys []string) error {
 	own, err := r.fetch(ctx, r.task.node, db, keys)
 	if err != nil {
 		return err
 	}
-	asked := r.a.cfg.Clock.Now()
-	others, err := r.fetchOthers(ctx, db, keys)
+	now := r.a.cfg.Clock.Now()
+	return r.settle(ctx, noSource, &look{db: db, own: own, asked: now, seen: now})
+}
+
+// look is a look at some keys.
+type look struct {
+	db      int
+	own     []runner.State // of the node
+	scanned []runner.State // of a source, read before own; nil when all sources are read after it
+	asked   time.Duration  // before any source was read
+	seen    time.Duration  // after own was read
+}
+
+// noSource is the source of a look for which none has been read.
+const noSource = -1
+
+// settle reads the sources, but for one that was scanned, and gives the node of each key what it is to have.
+func (r *resync) settle(ctx context.Context, scanned int, l *look) error {
+	if len(l.own) == 0 {
+		return nil
+	}
+	others, err := r.fetchOthers(ctx, scanned, l)
 	if err != nil {
 		return err
 	}
 	op := &runner.Copy{}
-	for i, key := range keys {
-		at := place{db, key}
-		now := reading{own: own[i], others: others[i], rested: r.rested(at, own[i].Version, asked)}
+	for i, own := range l.own {
+		at := place{l.db, own.Key}
+		now := reading{own: own, others: others[i], rested: l.scanned == nil && r.rested(at, own.Version, l.seen)}
 		c, again := now.choose("resync." + r.marker.Attempt)
-		r.note(at, own[i].Version, asked, again)
+		r.note(at, own.Version, l.seen, again)
 		if c != nil {
-			c.Since = asked
+			c.Since = l.asked
 			op.Keys = append(op.Keys, *c)
 		}
 	}
-	r.seen.Add(int64(len(keys)))
 	if len(op.Keys) == 0 {
 		return nil
 	}
-	return r.put(ctx, db, op, asked)
+	return r.put(ctx, l.db, op)
 }
 
 // put writes states to the node. What it refuses has changed meanwhile and is looked at again.
-func (r *resync) put(ctx context.Context, db int, op *runner.Copy, asked time.Duration) error {
+func (r *resync) put(ctx context.Context, db int, op *runner.Copy) error {
 	o, err := r.a.ask(ctx, r.task.node, db, op)
 	if err != nil {
 		return err
@@ -157,7 +195,7 @@ func (r *resync) put(ctx context.Context, db int, op *runner.Copy, asked time.Du
 		if c.Done {
 			r.copied.Add(1)
 		} else {
-			r.note(place{db, op.Keys[i].Key}, c.Version, asked, true)
+			r.note(place{db, op.Keys[i].Key}, c.Version, r.a.cfg.Clock.Now(), true)
 		}
 	}
 	return nil
@@ -172,13 +210,18 @@ func (r *resync) fetch(ctx context.Context, node, db int, keys []string) ([]runn
 	return o.States, err
 }
 
-// fetchOthers reads keys on all sources. It returns the states of each key.
-func (r *resync) fetchOthers(ctx context.Context, db int, keys []string) ([][]runner.State, error) {
+// fetchOthers reads keys on all sources, but for one that was scanned. It returns the states of each key.
+func (r *resync) fetchOthers(ctx context.Context, scanned int, l *look) ([][]runner.State, error) {
 	bySource := make([][]runner.State, len(r.task.sources))
+	keys := namesOf(l.own)
 	work, ctx := errgroup.WithContext(ctx)
 	for i, source := range r.task.sources {
+		if source == scanned {
+			bySource[i] = l.scanned
+			continue
+		}
 		work.Go(func() (err error) {
-			bySource[i], err = r.fetch(ctx, source, db, keys)
+			bySource[i], err = r.fetch(ctx, source, l.db, keys)
 			return err
 		})
 	}
@@ -204,7 +247,7 @@ func (r *resync) rested(at place, version tally.Version, now time.Duration) bool
 	return known && s.version == version && now-s.since >= r.a.settling()
 }
 
-// note takes down that a key is to be looked at again, or that it is not.
+// note notes that a key is to be looked at again, or that it is not.
 func (r *resync) note(at place, version tally.Version, now time.Duration, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
