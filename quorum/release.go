@@ -40,8 +40,12 @@ func (a *attempt) driveTo(node, source int, goal tally.Version) {
 	})
 }
 
-// driveOn takes an answer that comes while the release waits for it.
+// driveOn takes an answer that comes while the release waits for it. With it a majority may agree after all.
 func (a *attempt) driveOn(node int) {
+	if a.votes.Verdict() == tally.Won {
+		a.won()
+		return
+	}
 	other := a.votes.Of(node)
 	a.left[node] = other.Wrote() && !ended(other)
 	a.lookAgain()

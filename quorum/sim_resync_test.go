@@ -20,16 +20,25 @@ type simResync struct {
 	at       time.Duration // of the next step
 	sources  []*simNode    // nil before it begins
 	canaries []string      // of the sources, then
+	scans    []simScan
 	open     map[string]sighting
 	due      map[string]time.Duration // when each key is to be looked at
 	jobs     []*simJob
+}
+
+// simScan is a key that comes up in the scan of a source.
+type simScan struct {
+	source int
+	key    string
 }
 
 // simJob is what goes on about a key: its states are read one after another, and then perhaps one is written.
 type simJob struct {
 	reading
 	key    string
-	asked  time.Duration
+	read   time.Duration // before any source was
+	asked  time.Duration // when the node was read
+	source int // that was scanned, and so read first; -1: the node is read first
 	choice *runner.Conditional
 }
 
@@ -42,7 +51,7 @@ func newSimResync(w *world, n *simNode) *simResync {
 
 func (r *simResync) restart() {
 	r.w.admissions++
-	r.sources, r.jobs, r.id = nil, nil, "resync."+strconv.Itoa(r.w.admissions)
+	r.sources, r.jobs, r.scans, r.id = nil, nil, nil, "resync."+strconv.Itoa(r.w.admissions)
 	r.at = r.w.now + r.patience()
 	if r.w.bug == bugNoQuarantine {
 		r.at = r.w.now
@@ -65,11 +74,19 @@ func (r *simResync) step() {
 	}
 	next, any := r.nextDue()
 	switch {
-	case len(r.jobs) > 0 && (!any || len(r.jobs) == 3 || r.w.rng.IntN(3) > 0):
+	case len(r.jobs) > 0 && (!any && len(r.scans) == 0 || len(r.jobs) == 3 || r.w.rng.IntN(3) > 0):
 		r.advance(r.w.rng.IntN(len(r.jobs)))
+	case len(r.scans) > 0:
+		at := r.w.rng.IntN(len(r.scans))
+		s := r.scans[at]
+		r.scans = slices.Delete(r.scans, at, at+1)
+		first := r.sources[s.source].states([]string{s.key})
+		r.jobs = append(r.jobs, &simJob{key: s.key, source: s.source, reading: reading{others: first}, read: r.w.now})
+	case len(r.jobs) > 0: // the scans come to their end first
+		r.advance(0)
 	case any:
 		delete(r.due, next)
-		r.jobs = append(r.jobs, &simJob{key: next})
+		r.jobs = append(r.jobs, &simJob{key: next, source: noSource, read: r.w.now})
 	case len(r.due) > 0:
 		r.at = slices.Min(slices.Collect(maps.Values(r.due)))
 	default:
@@ -88,10 +105,10 @@ func (r *simResync) begin() {
 	r.w.rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	r.sources, r.canaries = others[:need], nil
 	r.open, r.due = map[string]sighting{}, map[string]time.Duration{}
-	for _, n := range r.sources {
+	for i, n := range r.sources {
 		r.canaries = append(r.canaries, n.canary)
 		for _, key := range n.known() {
-			r.due[key] = r.w.now
+			r.scans = append(r.scans, simScan{i, key})
 		}
 	}
 }
@@ -113,9 +130,12 @@ func (r *simResync) advance(i int) {
 	case j.asked == 0:
 		j.own, j.asked = state(r.n), r.w.now
 		s, known := r.open[j.key]
-		j.rested = known && s.version == j.own.Version && j.asked-s.since >= r.patience()
+		j.rested = j.source == noSource && known && s.version == j.own.Version && j.asked-s.since >= r.patience()
+		if j.source != noSource && j.has(&j.others[0]) {
+			r.jobs = slices.Delete(r.jobs, i, i+1)
+		}
 	case len(j.others) < len(r.sources):
-		j.others = append(j.others, state(r.sources[len(j.others)]))
+		j.others = append(j.others, state(r.sources[j.unread()]))
 	case j.choice == nil:
 		var again bool
 		if j.choice, again = r.choose(&j.reading); again {
@@ -128,6 +148,15 @@ func (r *simResync) advance(i int) {
 		r.write(j)
 		r.jobs = slices.Delete(r.jobs, i, i+1)
 	}
+}
+
+// unread is the next source to be read.
+func (j *simJob) unread() int {
+	at := len(j.others)
+	if j.source != noSource && at <= j.source {
+		at-- // the one that was scanned has been read first
+	}
+	return at
 }
 
 func (r *simResync) choose(read *reading) (*runner.Conditional, bool) {
@@ -150,7 +179,7 @@ func (r *simResync) again(j *simJob, version tally.Version) {
 
 // write gives the node what was chosen. What it refuses has changed meanwhile.
 func (r *simResync) write(j *simJob) {
-	j.choice.Since = j.asked
+	j.choice.Since = j.read
 	op := &runner.Copy{Keys: []runner.Conditional{*j.choice}}
 	done := r.n.copy(op, 0)
 	r.w.logf("resync of %s: %s: %v", r.n.name, describe(op), done[0].Done)
