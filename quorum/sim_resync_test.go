@@ -38,7 +38,7 @@ type simJob struct {
 	key    string
 	read   time.Duration // before any source was
 	asked  time.Duration // when the node was read
-	source int // that was scanned, and so read first; -1: the node is read first
+	source int           // that was scanned, and so read first; -1: the node is read first
 	choice *runner.Conditional
 }
 

@@ -90,7 +90,9 @@ func (v *Votes) agree(a *Answer) int {
 }
 
 // vouched tells whether the answer of a node that may have forgotten counts: a counted node knows the same versions
-// of the same keys, and knows something of each, so about these the node has not forgotten.
+// of the same keys, and on both the request found what it was about: a hold that it prolonged or ended, or a key in its
+// way. What is absent there may have been forgotten, and so may what came after the version that it has: a counted node
+// that is as far behind proves nothing. So nothing is granted on its vote.
 func (v *Votes) vouched(a *Answer) bool {
 	return slices.ContainsFunc(v.answers, func(b *Answer) bool {
 		return b != nil && b.Answered() && !b.Quarantined && same(a, b) && knows(a, b)
@@ -98,11 +100,13 @@ func (v *Votes) vouched(a *Answer) bool {
 }
 
 func knows(a, b *Answer) bool {
-	if !a.Wrote() && len(a.Seen) == 0 || slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Before == Version{} }) {
+	if !a.Wrote() && len(a.Seen) == 0 || slices.ContainsFunc(a.Writes, func(w Write) bool {
+		return w.Before == Version{} || !w.Renewal && !w.Ended
+	}) {
 		return false
 	}
 	return !slices.ContainsFunc(a.Seen, func(s Seen) bool {
-		return !a.wroteTo(s.Key) && (s.Version == Version{} || !slices.Contains(b.Seen, s))
+		return !a.wroteTo(s.Key) && (s.Version == Version{} || !s.Exists || !slices.Contains(b.Seen, s))
 	})
 }
 

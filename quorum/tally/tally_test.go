@@ -50,7 +50,7 @@ func knowing(a *Answer, v Version) *Answer {
 
 // alsoNaming is an answer to a request that named one more key than it wrote to.
 func alsoNaming(a *Answer, v Version) *Answer {
-	a.Seen = []Seen{{Key: "lock", Version: v4, Exists: true}, {Key: "other", Version: v}}
+	a.Seen = []Seen{{Key: "lock", Version: v4, Exists: true}, {Key: "other", Version: v, Exists: v != Version{}}}
 	return a
 }
 
@@ -84,14 +84,16 @@ func TestVerdict(t *testing.T) {
 		{"TTLs of one moment", []*Answer{ttl(20000), ttl(19998), nil}, Won, []int{0, 1}},
 		{"a TTL and no key", []*Answer{ttl(20000), ttl(-2), nil}, Pending, nil},
 		{"what a forgetful node grants on nothing", []*Answer{quarantined(acquired(Version{})), acquired(Version{}), silent()}, Lost, nil},
-		{"a forgetful node that knows the version", []*Answer{quarantined(acquired(v3)), acquired(v3), silent()}, Won, []int{0, 1}},
+		{"what a forgetful node grants on a version that others may have left", []*Answer{quarantined(acquired(v3)), acquired(v3), silent()}, Lost, nil},
+		{"a forgetful node that knows what is released", []*Answer{quarantined(released(v3)), released(v3), silent()}, Won, []int{0, 1}},
+		{"a forgetful node that knows what is renewed", []*Answer{quarantined(renewed(resp.Int(1))), renewed(resp.Int(1)), silent()}, Won, []int{0, 1}},
 		{"a forgetful node that knows only the key it wrote to", []*Answer{
-			quarantined(alsoNaming(acquired(v3), Version{})), alsoNaming(acquired(v3), Version{}), silent(),
+			quarantined(alsoNaming(released(v3), Version{})), alsoNaming(released(v3), Version{}), silent(),
 		}, Lost, nil},
 		{"a forgetful node that knows all keys", []*Answer{
-			quarantined(alsoNaming(acquired(v3), v4)), alsoNaming(acquired(v3), v4), silent(),
+			quarantined(alsoNaming(released(v3), v4)), alsoNaming(released(v3), v4), silent(),
 		}, Won, []int{0, 1}},
-		{"two forgetful nodes", []*Answer{quarantined(acquired(v3)), quarantined(acquired(v3)), silent()}, Lost, nil},
+		{"two forgetful nodes", []*Answer{quarantined(released(v3)), quarantined(released(v3)), silent()}, Lost, nil},
 		{"a forgetful node that refuses", []*Answer{quarantined(refused()), refused(), silent()}, Lost, nil},
 		{"a forgetful node that refuses and knows why", []*Answer{quarantined(knowing(refused(), v3)), knowing(refused(), v3), silent()}, Won, []int{0, 1}},
 	} {
