@@ -38,6 +38,9 @@ func (r *reading) choose(id string) (c *runner.Conditional, again bool) {
 		return nil, false
 	case agreed && r.behind(&c.State):
 		return c, false
+	case agreed && r.own.Exists && r.own.Version == c.Version:
+		c.Again = true
+		return c, false
 	case !r.rested:
 		return nil, true
 	case !agreed:
@@ -60,9 +63,19 @@ func (r *reading) agreed() bool {
 	})
 }
 
-// has tells whether the node has a state already.
+// has tells whether the node has a state already. Of what clients set there directly it does not matter what.
 func (r *reading) has(s *runner.State) bool {
-	return r.own.Version == s.Version && (r.own.Exists || !s.Exists) && r.own.Mark >= s.Mark
+	if r.own.Version != s.Version || r.own.Mark < s.Mark {
+		return false
+	}
+	unknown := s.Version == tally.Version{}
+	return r.own.Exists == s.Exists && (!s.Exists || unknown || sameEnd(r.own.TTL, s.TTL)) || r.own.Exists && unknown
+}
+
+// sameEnd tells whether TTLs differ only because they were read one after the other, and not because a clock stepped.
+func sameEnd(a, b int64) bool {
+	const near = 1000 // ms
+	return a == b || a != tally.Forever && b != tally.Forever && max(a-b, b-a) < near
 }
 
 // behind tells whether a state only carries the node forward. No request counts what it writes there meanwhile, for it

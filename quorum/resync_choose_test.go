@@ -38,7 +38,9 @@ func TestWhatAResyncChooses(t *testing.T) {
 		{name: "the node has forgotten it", own: nothing, others: same(known(3, "a", "me", 50)), want: known(3, "a", "me", 50)},
 		{name: "the node has forgotten a release", own: nothing, others: same(known(4, "b", "", 0)), want: known(4, "b", "", 0)},
 		{name: "the node has it", own: known(3, "a", "me", 50), others: same(known(3, "a", "me", 40)), nothing: true},
-		{name: "it has just ended on the others", own: known(3, "a", "me", 1), others: same(known(3, "a", "", 0)), nothing: true},
+		{name: "it has ended on the others", own: known(3, "a", "me", 1), others: same(known(3, "a", "", 0)), want: known(3, "a", "", 0)},
+		{name: "its clock has gone back", own: known(3, "a", "me", 3_600_000), others: same(known(3, "a", "me", 40)), want: known(3, "a", "me", 40)},
+		{name: "both have it directly from a client", own: known(0, "", "me", 3_600_000), others: same(known(0, "", "you", 40)), nothing: true},
 		{name: "the node has let it end too early, and may be about to get it", own: known(3, "a", "", 0), others: same(known(3, "a", "me", 40)), again: true},
 		{
 			name: "the node has let it end too early", own: known(3, "a", "", 0), others: same(known(3, "a", "me", 40)), rested: true,

@@ -192,9 +192,10 @@ func (r *resync) put(ctx context.Context, db int, op *runner.Copy) error {
 		return err
 	}
 	for i, c := range o.Copied {
-		if c.Done {
+		switch {
+		case c.Done:
 			r.copied.Add(1)
-		} else {
+		case !op.Keys[i].Again: // or else a client has set it directly, and it stays
 			r.note(place{db, op.Keys[i].Key}, c.Version, r.a.cfg.Clock.Now(), true)
 		}
 	}

@@ -152,10 +152,11 @@ func (n *simNode) end(c *runner.Conditional, ahead time.Duration) int64 {
 }
 
 func (n *simNode) mayCopy(e *simEntry, c *runner.Conditional, end int64) bool {
+	again := c.Again && e.version == c.Version && e.value != nil
 	switch {
 	case c.Expect != nil && e.version != *c.Expect:
 		return false
-	case c.Expect == nil && !e.version.Before(c.Version):
+	case c.Expect == nil && !again && !e.version.Before(c.Version):
 		return false
 	case c.Instance != 0 && (e.value == nil || e.token != c.Instance):
 		return false

@@ -183,7 +183,7 @@ func (r *simResync) write(j *simJob) {
 	op := &runner.Copy{Keys: []runner.Conditional{*j.choice}}
 	done := r.n.copy(op, 0)
 	r.w.logf("resync of %s: %s: %v", r.n.name, describe(op), done[0].Done)
-	if !done[0].Done && r.w.bug != bugHighestOnly {
+	if !done[0].Done && !j.choice.Again && r.w.bug != bugHighestOnly {
 		r.again(j, done[0].Version)
 	}
 }
