@@ -49,11 +49,11 @@ func reserve(t *testing.T, n int) *nodes {
 	return c
 }
 
-// startNodes forms a cluster of n members.
-func startNodes(t *testing.T, n int) *nodes {
+// startNodes forms a cluster of three members.
+func startNodes(t *testing.T) *nodes {
 	t.Helper()
-	c := reserve(t, n)
-	for i := range n {
+	c := reserve(t, 3)
+	for i := range c.stores {
 		c.start(i)
 	}
 	c.ready()
@@ -202,7 +202,7 @@ func TestTooFewNodesFormNothing(t *testing.T) {
 }
 
 func TestAllRestartWithWhatTheyHave(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	token := c.do("SET", "lock", "owner", "NX", "PX", "60000", "FENCE").Int()
 	for i := range c.stores {
 		c.stop(i)
@@ -219,7 +219,7 @@ func TestAllRestartWithWhatTheyHave(t *testing.T) {
 }
 
 func TestTheOthersGoOnWithoutTheLeader(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	token := c.do("SET", "lock", "owner", "NX", "PX", "600000", "FENCE").Int()
 	old := c.index(c.leader())
 	c.stop(old)
@@ -235,7 +235,7 @@ func TestTheOthersGoOnWithoutTheLeader(t *testing.T) {
 }
 
 func TestAWipedNodeComesBackWithoutTheVoteOfItsOldSelf(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.do("SET", "lock", "owner", "NX", "PX", "600000")
 	lost := (c.index(c.leader()) + 1) % 3
 	was := c.stores[lost].id.serverID()
@@ -259,7 +259,7 @@ func TestAWipedNodeComesBackWithoutTheVoteOfItsOldSelf(t *testing.T) {
 // TestAnAmnesiacDoesNotVote: two of three are gone, one of them for good. What remains is no majority, and the wiped node
 // at the address of the lost one must not make it one.
 func TestAnAmnesiacDoesNotVote(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.do("SET", "lock", "owner", "NX", "PX", "600000")
 	leads := c.index(c.leader())
 	c.stop(leads)
@@ -288,8 +288,8 @@ func TestAnAmnesiacDoesNotVote(t *testing.T) {
 }
 
 func TestAForeignNodeIsRefused(t *testing.T) {
-	c := startNodes(t, 3)
-	other := startNodes(t, 3)
+	c := startNodes(t)
+	other := startNodes(t)
 	other.stop(0)
 	cfg := other.config(0)
 	cfg.Cluster.Join = c.addrs
@@ -324,7 +324,7 @@ func TestASingleNodeGrowsIntoACluster(t *testing.T) {
 }
 
 func TestAMemberMayMove(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	moves := (c.index(c.leader()) + 1) % 3
 	c.stop(moves)
 	cfg := c.config(moves)
@@ -344,7 +344,7 @@ func administer(t *testing.T, s *Store, line ...string) resp.Value {
 }
 
 func TestMembersAreChangedThroughAnyMember(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.voters(3)
 	leads := c.index(c.leader())
 	asked, gone := c.stores[(leads+1)%3], (leads+2)%3
@@ -368,7 +368,7 @@ func TestMembersAreChangedThroughAnyMember(t *testing.T) {
 }
 
 func TestRemovingTheMajorityAsksForForce(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.voters(3)
 	leads := c.index(c.leader())
 	down, up := (leads+1)%3, (leads+2)%3
@@ -384,7 +384,7 @@ func TestRemovingTheMajorityAsksForForce(t *testing.T) {
 }
 
 func TestTheLeadershipIsHandedOver(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.voters(3)
 	to := (c.index(c.leader()) + 1) % 3
 	if v := administer(t, c.stores[(to+1)%3], "MEMBER", "TRANSFER", c.stores[to].id.serverID()); v.IsErr() {
@@ -394,7 +394,7 @@ func TestTheLeadershipIsHandedOver(t *testing.T) {
 }
 
 func TestAnEmptyNodeIsAdded(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	more := reserve(t, 2) // waits for another one, and is invited instead
 	more.dirs[1] = more.dirs[0]
 	cfg := more.config(0)
@@ -411,7 +411,7 @@ func TestAnEmptyNodeIsAdded(t *testing.T) {
 }
 
 func TestStatusTellsOfAllMembers(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.voters(3)
 	leader := c.leader()
 	down := (c.index(leader) + 1) % 3
@@ -427,4 +427,41 @@ func TestStatusTellsOfAllMembers(t *testing.T) {
 			t.Errorf("member %+v", m)
 		}
 	}
+}
+
+// TestALaggingMemberCatchesUpBySnapshot: what it lacks is in the log of nobody any more, and the others go on meanwhile.
+func TestALaggingMemberCatchesUpBySnapshot(t *testing.T) {
+	c := reserve(t, 3)
+	start := func(i int) {
+		cfg := c.config(i)
+		cfg.SnapshotEntries, cfg.TrailingEntries, cfg.SnapshotInterval = 20, 5, 20*time.Millisecond
+		c.startWith(i, cfg)
+	}
+	for i := range c.stores {
+		start(i)
+	}
+	c.ready()
+	c.voters(3)
+	leader := c.leader()
+	late := (c.index(leader) + 1) % 3
+	c.stop(late)
+	had, err := leader.disk.log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := leader.Open()
+	eventually(t, "the log of the leader is cut", func() bool {
+		do(t, st, "INCR", "n")
+		first, err := leader.disk.log.FirstIndex()
+		return err == nil && first > had+1
+	})
+	start(late)
+	eventually(t, "it has what the leader has", func() bool {
+		do(t, st, "INCR", "n")
+		return c.stores[late].Stats().Keys == 1
+	})
+	c.ready()
+	eventually(t, "it has applied as much", func() bool {
+		return c.stores[late].raft.AppliedIndex() == leader.raft.AppliedIndex()
+	})
 }

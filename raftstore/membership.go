@@ -177,9 +177,12 @@ func (s *Store) promote(lead *leadership, server raft.Server) error {
 	if err != nil || i.Cluster != s.clusterID() || i.Applied+promotionLag < s.raft.CommitIndex() {
 		return nil //nolint:nilerr // it is asked again
 	}
-	s.cfg.Logger.Info("a member has caught up and gets a vote", "id", i.ID, "applied", i.Applied)
 	lead.alone.Store(false)
-	return s.raft.AddVoter(server.ID, server.Address, 0, changeWait).Error()
+	if err := s.raft.AddVoter(server.ID, server.Address, 0, changeWait).Error(); err != nil {
+		return err
+	}
+	s.cfg.Logger.Info("a member has caught up and has a vote", "id", i.ID, "applied", i.Applied)
+	return nil
 }
 
 // Resign hands the leadership over before this node stops, if it leads and there is somebody to take it.

@@ -8,7 +8,7 @@ import (
 
 // TestRecoverALostMajority: two of three are lost for good. The one that is left makes a new cluster with what it knows.
 func TestRecoverALostMajority(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	token := c.do("SET", "lock", "owner", "NX", "PX", "600000", "FENCE").Int()
 	old := c.stores[0].clusterID()
 	eventually(t, "all have the lock", func() bool {
