@@ -117,7 +117,7 @@ func (c *proxyClient) read(form string, a *attempt, reply harness.Reply) outcome
 		return wasGranted
 	case form != "hash" && reply.Null:
 		return wasRefused
-	case form == "hash" && isInt && n >= 0 && n <= loadLease.Milliseconds():
+	case form == "hash" && isInt && n >= 0 && n <= max(a.ttl, loadLease).Milliseconds():
 		return wasRefused
 	}
 	c.h.find("an acquire of %s was answered %s", a.key, reply)

@@ -28,7 +28,7 @@ type ringOf struct {
 	direct         bool // the processes reach the servers without relays
 }
 
-func startRing(t *testing.T, o ringOf, args ...string) *ring {
+func startRing(t *testing.T, o ringOf) *ring {
 	t.Helper()
 	r := &ring{t: t}
 	for range o.nodes {
@@ -43,7 +43,7 @@ func startRing(t *testing.T, o ringOf, args ...string) *ring {
 		r.relays, r.urls = append(r.relays, relay), append(r.urls, "redis://"+relay.Addr)
 	}
 	for range o.proxies {
-		r.addProxy(args...)
+		r.addProxy()
 	}
 	return r
 }
@@ -63,13 +63,13 @@ func (r *ring) addServer(o ringOf) {
 }
 
 // addProxy runs one more redfence over the nodes and returns when all of them count.
-func (r *ring) addProxy(args ...string) *harness.Server {
+func (r *ring) addProxy() *harness.Server {
 	r.t.Helper()
 	var flags []string
 	for _, url := range r.urls {
 		flags = append(flags, "--node", url)
 	}
-	p := harness.StartRedfence(r.t, append(flags, args...)...)
+	p := harness.StartRedfence(r.t, flags...)
 	r.proxies = append(r.proxies, p)
 	r.awaitCounted(p)
 	return p
@@ -79,14 +79,22 @@ func (r *ring) addProxy(args ...string) *harness.Server {
 func (r *ring) awaitCounted(proxies ...*harness.Server) {
 	r.t.Helper()
 	for _, p := range proxies {
-		c, info := harness.Dial(r.t, p.Addr), ""
-		if !harness.Poll(patience, func() bool {
-			info = c.Do("INFO", "quorum").Text
-			return strings.Contains(info, fmt.Sprintf("quorum_counted:%d\r\n", len(r.servers)))
-		}) {
-			r.t.Fatalf("not all nodes count:\n%s", info)
+		if !harness.Poll(patience, func() bool { return r.counted(p) }) {
+			r.t.Fatalf("not all nodes count:\n%s", harness.Dial(r.t, p.Addr).Do("INFO", "quorum").Text)
 		}
 	}
+}
+
+// counted tells whether a proxy counts all nodes now.
+func (r *ring) counted(p *harness.Server) bool {
+	r.t.Helper()
+	w, err := harness.Open(p.Addr)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	info, err := w.Do("INFO", "quorum")
+	return err == nil && strings.Contains(info.Text, fmt.Sprintf("quorum_counted:%d\r\n", len(r.servers)))
 }
 
 // reuse takes and gives back the locks of which something is left on a node whose clock has stepped: what was set while it
