@@ -37,11 +37,11 @@ func TestQuorumMajorityGone(t *testing.T) {
 			for _, s := range gone {
 				tc.heal(s)
 			}
+			c = harness.Dial(t, p.Addr)
+			harness.Eventually(t, patience, func() bool { return c.Do("GET", "before").Text == "v" })
 			r.awaitCounted(p)
 			wantAbsentOn(t, r.servers, "lock")
-			c = harness.Dial(t, p.Addr)
-			c.Want("OK", "SET", "lock", "owner", "NX", "PX", "60000")
-			c.Want(`"v"`, "GET", "before")
+			harness.Eventually(t, patience, func() bool { return c.Do("SET", "lock", "owner", "NX", "PX", "60000").Text == "OK" })
 		})
 	}
 }
