@@ -57,7 +57,7 @@ func (c *crowds) join(r *request) (waits bool) {
 }
 
 // over takes the reply to the request that was on its way, answers those for whom it holds too, and sends the next.
-func (g *crowd) over(asked *request, v resp.Value) {
+func (g *crowd) over(v resp.Value) {
 	c := g.of
 	c.mu.Lock()
 	settled := g.cohort

@@ -93,7 +93,7 @@ func (r *request) onlyReads() bool {
 // answer ends the request.
 func (r *request) answer(v resp.Value) {
 	if r.crowd != nil {
-		r.crowd.over(r, v)
+		r.crowd.over(v)
 	}
 	r.end(v)
 }

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,10 +95,8 @@ func (e *Engine) refusal(r *request) error {
 		if name := q.Spec.Name; r.call.Block && (e.served(name) != nil || isScript(q)) {
 			return resp.NotInQuorum(strings.ReplaceAll(name, "|", " ")+" in a transaction", "it is no single step on a node; use it outside MULTI")
 		}
-		for _, key := range q.Keys() {
-			if reserved(key) {
-				return resp.ErrRedfenceKeys
-			}
+		if slices.ContainsFunc(q.Keys(), reserved) {
+			return resp.ErrRedfenceKeys
 		}
 	}
 	return nil

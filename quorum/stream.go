@@ -15,7 +15,6 @@ type Stream struct {
 	engine *Engine
 	mu     sync.Mutex
 	open   []*request // not over, in the order of Submit
-	closed bool
 }
 
 // place is a key of a database.

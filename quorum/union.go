@@ -95,7 +95,7 @@ func page(keys []string, o args.ScanOptions) resp.Value {
 		}
 		return 0
 	})
-	end := min(first+int(o.Count), len(keys))
+	end := min(first+o.Count, len(keys))
 	for end > first && end < len(keys) && hashOf(keys[end]) == hashOf(keys[end-1]) {
 		end++
 	}

@@ -33,7 +33,9 @@ func UnknownVote(reasons []string) Failure {
 }
 
 // IsUnknownVote tells whether a reply is that error.
-func IsUnknownVote(v Value) bool { return v.Kind == Error && strings.HasPrefix(v.Str, string(ErrUnknownVote)) }
+func IsUnknownVote(v Value) bool {
+	return v.Kind == Error && strings.HasPrefix(v.Str, string(ErrUnknownVote))
+}
 
 // NotInQuorum is the error for what quorum mode cannot serve; name is lower case.
 func NotInQuorum(name, why string) Failure {

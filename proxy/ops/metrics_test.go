@@ -75,8 +75,10 @@ func TestConnections(t *testing.T) {
 func TestStoreIsReadAtEachScrape(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("v1", nil)
-	now := StoreStats{Leader: true, Term: 2, CommitIndex: 7, AppliedIndex: 6, Entries: 5, Calls: 35, WithoutLog: 3, Keys: 4,
-		Voters: 3, LastContact: 250 * time.Millisecond}
+	now := StoreStats{
+		Leader: true, Term: 2, CommitIndex: 7, AppliedIndex: 6, Entries: 5, Calls: 35, WithoutLog: 3, Keys: 4,
+		Voters: 3, LastContact: 250 * time.Millisecond,
+	}
 	m.WatchStore(func() StoreStats { return now })
 
 	samples := scrape(t, m)

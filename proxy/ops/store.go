@@ -14,12 +14,12 @@ type StoreStats struct {
 	AppliedIndex uint64
 	Voters       uint64        // members with a vote
 	LastContact  time.Duration // since this node has heard of its leader; 0 when it leads, negative when never
-	Entries      uint64 // log entries that this process has applied
-	Calls        uint64 // calls in those entries
-	WithoutLog   uint64 // calls answered without the log: reads, and attempts that changed nothing
-	Keys         uint64 // keys present, all databases
-	Memory       uint64 // size of the state in bytes
-	MaxMemory    uint64 // the size over which it may not grow, 0 for none
+	Entries      uint64        // log entries that this process has applied
+	Calls        uint64        // calls in those entries
+	WithoutLog   uint64        // calls answered without the log: reads, and attempts that changed nothing
+	Keys         uint64        // keys present, all databases
+	Memory       uint64        // size of the state in bytes
+	MaxMemory    uint64        // the size over which it may not grow, 0 for none
 	Locks        LockStats
 }
 
