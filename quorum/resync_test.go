@@ -187,14 +187,14 @@ func TestAPausedNodeComesBack(t *testing.T) {
 	p.want(allCount)
 }
 
-// TestLargeResync logs what a node with 100,000 locks takes.
+// TestLargeResync logs what a node with many locks takes: 10,000, or 100,000 in the long run.
 func TestLargeResync(t *testing.T) {
 	servers, addrs := startServers(t)
 	p := startProxy(t, 0, addrs...)
 	p.want(allCount)
-	keys := 100_000
-	if testing.Short() {
-		keys = 10_000
+	keys := 10_000
+	if longRun() {
+		keys = 100_000
 	}
 	fill := `for i = 1, tonumber(ARGV[1]) do
 		redis.call('SET', 'lock' .. i, 'me', 'PX', 600000)
