@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -193,7 +194,7 @@ func TestLargeResync(t *testing.T) {
 	p := startProxy(t, 0, addrs...)
 	p.want(allCount)
 	keys := 10_000
-	if longRun() {
+	if os.Getenv("REDFENCE_LONG") == "1" {
 		keys = 100_000
 	}
 	fill := `for i = 1, tonumber(ARGV[1]) do
