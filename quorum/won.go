@@ -210,10 +210,14 @@ func withReceivers(c *commands.Call, reply resp.Value, receivers []int) resp.Val
 	return reply
 }
 
+// changes are the keys that clients which keep copies must be told of. Who is told of what changed nothing, and answers
+// by doing the same again, as rueidislock does, would never come to rest.
 func changes(writes []tally.Write) []commands.Access {
-	list := make([]commands.Access, len(writes))
-	for i, w := range writes {
-		list[i] = commands.Access{Kind: commands.ChangedKey, Key: w.Key}
+	list := make([]commands.Access, 0, len(writes))
+	for _, w := range writes {
+		if !w.Unchanged {
+			list = append(list, commands.Access{Kind: commands.ChangedKey, Key: w.Key})
+		}
 	}
 	return list
 }

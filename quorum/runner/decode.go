@@ -117,6 +117,7 @@ const (
 	markFresh
 	markEnded
 	markRenewal
+	markUnchanged
 )
 
 func (r *Run) write(e []resp.Value) tally.Write {
@@ -126,7 +127,7 @@ func (r *Run) write(e []resp.Value) tally.Write {
 		Key: e[0].Str, Before: before, After: before.Next(r.ID),
 		Existed: marks&markExisted != 0, Exists: marks&markExists != 0, State: e[4].Str, TTL: e[5].Int(),
 		Token: fencing.Token(e[6].Int()), Fresh: marks&markFresh != 0,
-		Ended: marks&markEnded != 0, Renewal: marks&markRenewal != 0,
+		Ended: marks&markEnded != 0, Renewal: marks&markRenewal != 0, Unchanged: marks&markUnchanged != 0,
 		Image: e[8].Str, ImageEnd: e[9].Int(), OldToken: hold,
 	}
 }

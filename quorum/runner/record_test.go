@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +23,8 @@ local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1);
 if (counter > 0) then redis.call('pexpire', KEYS[1], ARGV[2]); return 0;
 else redis.call('del', KEYS[1]); redis.call('publish', KEYS[2], ARGV[1]); return 1; end; return nil;`
 
-// TestWrites shows what is reported of a write: + came into being, - ended, r renewed, f has a new token, each behind
+// TestWrites shows what is reported of a write: + came into being, - ended, r renewed, = renewed
+// to the end that it had, f has a new token, each behind
 // the name of the key.
 func TestWrites(t *testing.T) {
 	cases := []struct {
@@ -58,6 +61,10 @@ func TestWrites(t *testing.T) {
 		{"PEXPIRE into the past", [][]string{{"SET", "k", "v"}}, []string{"PEXPIRE", "k", "-1"}, "k-"},
 		{"PEXPIRE of nothing", nil, []string{"PEXPIRE", "k", "1000"}, ""},
 		{"PEXPIRE GT that does not hold", [][]string{{"SET", "k", "v", "PX", "60000"}}, []string{"PEXPIRE", "k", "1000", "GT"}, ""},
+		{"PEXPIREAT to more", [][]string{{"SET", "k", "v", "PXAT", farAway}}, []string{"PEXPIREAT", "k", farAway + "0"}, "kr"},
+		{"PEXPIREAT to the same", [][]string{{"SET", "k", "v", "PXAT", farAway}}, []string{"PEXPIREAT", "k", farAway}, "kr="},
+		{"EXPIREAT to the same", [][]string{{"SET", "k", "v", "EXAT", "4000000000"}}, []string{"EXPIREAT", "k", "4000000000"}, "kr="},
+		{"PEXPIREAT NX", [][]string{{"SET", "k", "v", "PXAT", farAway}}, []string{"PEXPIREAT", "k", farAway, "NX"}, ""},
 		{"PERSIST", [][]string{{"SET", "k", "v", "PX", "60000"}}, []string{"PERSIST", "k"}, "kr"},
 		{"SORT ... STORE", [][]string{{"RPUSH", "a", "2", "1"}}, []string{"SORT", "a", "DESC", "STORE", "b"}, "b+f"},
 		{"SORT", [][]string{{"RPUSH", "a", "2", "1"}}, []string{"SORT", "a"}, ""},
@@ -113,12 +120,36 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+const farAway = "4000000000000" // ms since the Unix epoch
+
+// TestSameEndIsNotTold watches a key as the node tells of changes to it: of a renewal to the end that the key has
+// anyway it tells nobody, of another one it does.
+func TestSameEndIsNotTold(t *testing.T) {
+	n := newNode(t)
+	for end, want := range map[string]error{farAway: nil, farAway + "0": redis.TxFailedErr} {
+		for _, line := range [][]string{
+			{"PEXPIREAT", "k", end},
+			{"EVAL", "return redis.call('pexpireat', KEYS[1], ARGV[1])", "1", "k", end},
+			{"EVAL", "return redis.call('pexpireat', KEYS[1], tonumber(ARGV[1]))", "1", "k", end},
+		} {
+			n.run("SET", "k", "v", "PXAT", farAway)
+			err := n.c.Watch(t.Context(), func(tx *redis.Tx) error {
+				assert.Equal(t, resp.Int(1), n.reply(line...), "%q", line)
+				_, err := tx.TxPipelined(t.Context(), func(p redis.Pipeliner) error { return p.Ping(t.Context()).Err() })
+				return err
+			}, "k")
+			assert.Equal(t, want, err, "%q", line)
+			assert.Equal(t, end, fmt.Sprint(n.raw("PEXPIRETIME", "k")))
+		}
+	}
+}
+
 func marksOf(w tally.Write) string {
 	s := w.Key
 	for _, mark := range []struct {
 		is   bool
 		text string
-	}{{!w.Existed && w.Exists, "+"}, {w.Ended, "-"}, {w.Renewal, "r"}, {w.Fresh, "f"}} {
+	}{{!w.Existed && w.Exists, "+"}, {w.Ended, "-"}, {w.Renewal, "r"}, {w.Unchanged, "="}, {w.Fresh, "f"}} {
 		if mark.is {
 			s += mark.text
 		}

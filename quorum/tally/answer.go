@@ -57,6 +57,8 @@ type Write struct {
 
 	Ended   bool // the request ended or shortened a hold: the key, a field or a count of it went
 	Renewal bool // nothing but the TTL changed, and not to less
+	// Unchanged says that it is a renewal to the very instant at which the key ended anyway.
+	Unchanged bool
 
 	// The state before, for an undo on the same node: the value as package runner packs it, and when it ends, in ms of
 	// the node's own clock, or Forever. The lean forms leave out the value of what they end, which is never undone.
