@@ -74,7 +74,7 @@ func (e *Engine) send(r *request) {
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
-		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text,
+		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,
 		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || e.anyQuarantined(), NoTokens: e.clockIsOff(),
 	}
 	lane := &e.lanes[r.db]

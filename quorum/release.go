@@ -112,7 +112,7 @@ func (a *attempt) drove() {
 	switch {
 	case without >= a.engine.need:
 		receivers := a.announce(source)
-		a.finish(func() { r.answer(withReceivers(r.call, source.Reply, *receivers)) })
+		a.finish(func() { r.answer(withReceivers(r.call, source.Reply, source.Messages, *receivers)) })
 	case without+may >= a.engine.need:
 		if a.beginsToWait() {
 			return

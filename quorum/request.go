@@ -21,6 +21,7 @@ type request struct {
 	started bool // guarded by stream.mu
 	began   time.Duration
 	text    *runner.Text // of the script, when it is one
+	block   block
 	tries   int
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
 	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
 )
@@ -64,30 +65,40 @@ func evaluates(q *commands.Request) (script, bySHA bool) {
 	return false, false
 }
 
-// findScript learns the text of the request's script, and then goes on, or answers why not. False means that
-// it answers later, or has answered.
-func (e *Engine) findScript(r *request, goOn func()) {
-	q := r.call.Requests[0]
+// lookup is what became of the search for a script: its text, or the error in its place. lost says that the nodes
+// could not be asked.
+type lookup struct {
+	text *runner.Text
+	err  resp.Value
+	lost bool
+}
+
+// findScript learns the text of a request's script, and then calls found.
+func (e *Engine) findScript(q *commands.Request, found func(lookup)) {
 	_, bySHA := evaluates(q)
-	if bySHA {
-		if r.text = e.scripts.get(strings.ToLower(q.Args[1])); r.text == nil {
-			r.answer(resp.ErrNoScript.Value())
+	name := strings.ToLower(q.Args[1])
+	if !bySHA {
+		name = sha1Hex(q.Args[1])
+	}
+	switch text := e.scripts.get(name); {
+	case text != nil:
+		found(lookup{text: text})
+	case bySHA:
+		found(lookup{err: resp.ErrNoScript.Value()})
+	default:
+		e.learn(q.DB, q.Args[1], found)
+	}
+}
+
+// evaluateOne serves a request that is a script, not in a transaction.
+func (e *Engine) evaluateOne(r *request) {
+	e.findScript(r.call.Requests[0], func(l lookup) {
+		if l.text == nil {
+			r.answer(l.err)
 			return
 		}
-		goOn()
-		return
-	}
-	if r.text = e.scripts.get(sha1Hex(q.Args[1])); r.text != nil {
-		goOn()
-		return
-	}
-	e.learn(r, q.Args[1], func(v resp.Value) {
-		if v.IsErr() {
-			r.answer(v)
-			return
-		}
-		r.text = e.scripts.get(v.Str)
-		goOn()
+		r.text = l.text
+		e.evaluate(r)
 	})
 }
 
@@ -102,40 +113,63 @@ func (e *Engine) evaluate(r *request) {
 	e.each(r, parts, func(replies []resp.Value) { r.answer(runner.Join(replies)) })
 }
 
-// learn has the nodes compile a text, and remembers it when a majority finds it good. It answers the SHA1, or the
-// compile error.
-func (e *Engine) learn(r *request, text string, done func(resp.Value)) {
-	e.gather(r.db, &runner.Check{Text: text}, func(g *gathering) {
+// learn has the nodes compile a text, and remembers it when a majority finds it good.
+func (e *Engine) learn(db int, text string, done func(lookup)) {
+	e.gather(db, &runner.Check{Text: text}, func(g *gathering) {
 		v, ok := g.agreed()
 		switch {
 		case !ok:
-			done(g.tooFew())
+			done(lookup{err: g.tooFew(), lost: true})
 		case v.IsErr():
-			done(v)
+			done(lookup{err: v})
 		default:
-			done(resp.Str(e.scripts.put(text).SHA))
+			done(lookup{text: e.scripts.put(text)})
 		}
 	})
 }
 
-func (e *Engine) scriptLoad(r *request) {
-	text := r.call.Requests[0].Args[2]
+// aboutScripts answers a command about the scripts that this proxy knows, nil when it is none. lost says that the nodes
+// could not be asked.
+func (e *Engine) aboutScripts(q *commands.Request) func(done func(reply resp.Value, lost bool)) {
+	switch q.Spec.Name {
+	case "script|load":
+		return func(done func(resp.Value, bool)) { e.scriptLoad(q, done) }
+	case "script|exists":
+		return func(done func(resp.Value, bool)) { done(e.scriptExists(q), false) }
+	case "script|flush":
+		return func(done func(resp.Value, bool)) { done(e.scriptFlush(q), false) }
+	}
+	return nil
+}
+
+func (e *Engine) scriptLoad(q *commands.Request, done func(reply resp.Value, lost bool)) {
+	found := func(l lookup) {
+		if l.text == nil {
+			done(l.err, l.lost)
+			return
+		}
+		done(resp.Str(l.text.SHA), false)
+	}
+	text := q.Args[2]
 	if t := e.scripts.get(sha1Hex(text)); t != nil {
-		r.answer(resp.Str(t.SHA))
+		found(lookup{text: t})
 		return
 	}
-	e.learn(r, text, r.answer)
+	e.learn(q.DB, text, found)
 }
 
-func (e *Engine) scriptExists(r *request) {
-	var found []resp.Value
-	for _, sha := range r.call.Requests[0].Args[2:] {
+func (e *Engine) scriptExists(q *commands.Request) resp.Value {
+	found := make([]resp.Value, 0, len(q.Args)-2)
+	for _, sha := range q.Args[2:] {
 		found = append(found, resp.BoolInt(e.scripts.get(strings.ToLower(sha)) != nil))
 	}
-	r.answer(resp.Arr(found...))
+	return resp.Arr(found...)
 }
 
-func (e *Engine) scriptFlush(r *request) {
+func (e *Engine) scriptFlush(q *commands.Request) resp.Value {
+	if words := q.Args[2:]; len(words) > 1 || len(words) == 1 && !args.FlushMode(words[0]) {
+		return resp.ErrScriptFlush.Value()
+	}
 	e.scripts.flush()
-	r.answer(resp.OK())
+	return resp.OK()
 }

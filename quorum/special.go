@@ -18,20 +18,27 @@ func (e *Engine) special(r *request) bool {
 		r.answer(resp.ReplyFor(refusal))
 		return true
 	}
+	if e.needsScripts(r) {
+		e.tryBlock(r, 0)
+		return true
+	}
 	if len(r.call.Requests) != 1 || r.call.Block {
 		return false
 	}
 	q := r.call.Requests[0]
-	if script, _ := evaluates(q); script {
-		e.findScript(r, func() { e.evaluate(r) })
+	if isScript(q) {
+		e.evaluateOne(r)
 		return true
 	}
-	serve := e.served(q.Spec.Name)
-	if serve == nil {
-		return false
+	if ask := e.aboutScripts(q); ask != nil {
+		ask(func(v resp.Value, _ bool) { r.answer(v) })
+		return true
 	}
-	serve(r)
-	return true
+	if serve := e.served(q.Spec.Name); serve != nil {
+		serve(r)
+		return true
+	}
+	return false
 }
 
 // served is what answers a command that has a way of its own.
@@ -45,12 +52,6 @@ func (e *Engine) served(name string) func(*request) {
 		return e.randomKey
 	case "scan":
 		return e.scan
-	case "script|load":
-		return e.scriptLoad
-	case "script|exists":
-		return e.scriptExists
-	case "script|flush":
-		return e.scriptFlush
 	case "flushdb":
 		return func(r *request) { e.flush(r, []int{r.db}) }
 	case "flushall":
@@ -92,7 +93,7 @@ func (e *Engine) refusal(r *request) error {
 		if q.DB != r.db {
 			return resp.NotInQuorum("multi", "its commands are for more than one database; use one transaction for each")
 		}
-		if name := q.Spec.Name; r.call.Block && (e.served(name) != nil || isScript(q)) {
+		if name := q.Spec.Name; r.call.Block && e.served(name) != nil {
 			return resp.NotInQuorum(strings.ReplaceAll(name, "|", " ")+" in a transaction", "it is no single step on a node; use it outside MULTI")
 		}
 		if slices.ContainsFunc(q.Keys(), reserved) {
@@ -118,6 +119,8 @@ func unserved(q *commands.Request) string {
 		if o, ok := q.Opts.(args.CopyOptions); ok && o.OtherDB && o.DB != q.DB {
 			return "each database has its own order of requests; copy within one"
 		}
+	case "memory|usage":
+		return "each node has a number of its own; ask a node"
 	}
 	return ""
 }

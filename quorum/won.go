@@ -149,7 +149,7 @@ func (a *attempt) granted() {
 	}
 	a.stands = true
 	receivers := a.announce(winner)
-	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, *receivers)) })
+	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, winner.Messages, *receivers)) })
 	for node := range a.votes.All() {
 		a.settle(node)
 	}
@@ -186,8 +186,9 @@ func (a *attempt) announce(winner *tally.Answer) (receivers *[]int) {
 }
 
 // withReceivers puts into a reply how many receivers PUBLISH and SPUBLISH had in this process. The nodes cannot know.
-// Inside a script, which may publish any number of times, the reply stays 0.
-func withReceivers(c *commands.Call, reply resp.Value, receivers []int) resp.Value {
+// Inside a script, which may publish any number of times, the reply stays 0; in a transaction the messages of its
+// scripts stand between those of its commands.
+func withReceivers(c *commands.Call, reply resp.Value, messages []commands.Message, receivers []int) resp.Value {
 	if len(receivers) == 0 {
 		return reply
 	}
@@ -195,11 +196,12 @@ func withReceivers(c *commands.Call, reply resp.Value, receivers []int) resp.Val
 		reply.Elems = slices.Clone(reply.Elems)
 	}
 	for i, q := range c.Requests {
-		if q.Spec.Name != "publish" && q.Spec.Name != "spublish" || len(receivers) == 0 {
+		at := slices.IndexFunc(messages, func(m commands.Message) bool { return publishes(q, m) })
+		if at < 0 {
 			continue
 		}
-		count := resp.Int(int64(receivers[0]))
-		receivers = receivers[1:]
+		count := resp.Int(int64(receivers[at]))
+		messages, receivers = messages[at+1:], receivers[at+1:]
 		switch {
 		case !c.Block:
 			reply = count
@@ -208,6 +210,12 @@ func withReceivers(c *commands.Call, reply resp.Value, receivers []int) resp.Val
 		}
 	}
 	return reply
+}
+
+// publishes tells whether a message is what a command publishes.
+func publishes(q *commands.Request, m commands.Message) bool {
+	name := q.Spec.Name
+	return (name == "publish" || name == "spublish") && m.Shard == (name == "spublish") && m.Channel == q.Args[1] && m.Payload == q.Args[2]
 }
 
 // changes are the keys that clients which keep copies must be told of. Who is told of what changed nothing, and answers

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
 )
 
 // built is the command line of an operation without what differs between nodes.
@@ -99,8 +100,12 @@ func (r *Run) buildCommands() {
 	}
 	r.built.begin(commandLines, nil, n)
 	for i, q := range r.Requests {
+		if v := r.given(i); v != nil {
+			r.built.add("g1", string(resp.Append(nil, *v, resp.RESP3)))
+			continue
+		}
 		if text := r.textOf(i); text != nil {
-			r.built.add("s"+strconv.Itoa(len(q.Args)), text.Raw, text.SHA)
+			r.built.add(scriptMark(q, text)+strconv.Itoa(len(q.Args)), text.inside(), text.SHA)
 			r.built.add(q.Args...)
 			continue
 		}
@@ -109,6 +114,27 @@ func (r *Run) buildCommands() {
 		r.built.add(line...)
 	}
 	r.addTail()
+}
+
+// scriptMark is how lua/commands.lua is told of a script: s, or r when it must not write.
+func scriptMark(q *commands.Request, t *Text) string {
+	if q.Spec.Flags.Has(commands.ReadOnly) || t.onlyReads() {
+		return "r"
+	}
+	return "s"
+}
+
+// given is the reply to a request of a block that is known already, nil when it is not. So is that of a script whose
+// shebang says that it writes, and that *_RO commands refuse.
+func (r *Run) given(i int) *resp.Value {
+	if t := r.textOf(i); t != nil && t.mayWrite() && r.Requests[i].Spec.Flags.Has(commands.ReadOnly) {
+		refused := resp.ErrScriptMayWrite.Value()
+		return &refused
+	}
+	if i < len(r.Given) {
+		return r.Given[i]
+	}
+	return nil
 }
 
 // textOf returns the script of a request of a block, nil when it is none.

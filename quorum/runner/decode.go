@@ -132,14 +132,27 @@ func (r *Run) write(e []resp.Value) tally.Write {
 	}
 }
 
+// located puts lines into the errors of scripts.
+func (r *Run) located(v resp.Value) resp.Value {
+	if r.Text != nil {
+		return r.Text.located(v)
+	}
+	for i := range r.Texts {
+		if t := r.textOf(i); t != nil && i < len(v.Elems) {
+			v.Elems[i] = t.located(v.Elems[i])
+		}
+	}
+	return v
+}
+
 // located puts the line into the error of a script whose last call was in tail position, which leaves no trace on the
 // node. The line is that of the call, the first one if there are several like it.
-func (r *Run) located(v resp.Value) resp.Value {
+func (t *Text) located(v resp.Value) resp.Value {
 	const unknown = "@user_script:0."
-	if r.Text == nil || !v.IsErr() || !strings.HasSuffix(v.Str, unknown) {
+	if !v.IsErr() || !strings.HasSuffix(v.Str, unknown) {
 		return v
 	}
-	return resp.Err(strings.TrimSuffix(v.Str, unknown) + "@user_script:" + strconv.Itoa(r.Text.tailCall) + ".")
+	return resp.Err(strings.TrimSuffix(v.Str, unknown) + "@user_script:" + strconv.Itoa(t.tailCall) + ".")
 }
 
 // version reads a number and an id.

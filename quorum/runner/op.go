@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/fencing"
 	"github.com/redfence/redfence/quorum/tally"
 )
@@ -35,6 +36,7 @@ type Run struct {
 	Watched  []commands.Watch // nothing runs when one of them has changed
 	Text     *Text            // of the script, when the one request is EVAL or one of its kin; see NewText
 	Texts    []*Text          // of the scripts in a block, by the position of the request, nil for others
+	Given    []*resp.Value    // replies in a block that are known already, by the position of the request, nil for others
 	Wall     int64            // the proxy's wall clock in µs: what TIME answers, and the floor of tokens
 	NoTokens bool             // the proxy's clock cannot be trusted: what would give a token fails with CannotIssue
 	TTLs     []tally.Reading  // what PTTL and TTL answer, when the node's own value is within 200 ms of it

@@ -87,6 +87,8 @@ func TestWrites(t *testing.T) {
 			[]string{"EVAL", "redis.call('set', KEYS[1], 'w') redis.call('set', KEYS[1], 'v')", "1", "k"},
 			"",
 		},
+		{"came and gone", nil, []string{"EVAL", "redis.call('set', KEYS[1], 1) redis.call('del', KEYS[1])", "1", "k"}, "k"},
+		{"gone twice", nil, []string{"EVAL", "redis.call('del', KEYS[1]) redis.call('del', KEYS[1])", "1", "k"}, ""},
 		{"an error keeps earlier writes", nil, []string{"EVAL", "redis.call('set', KEYS[1], 1) error('stop')", "1", "k"}, "k+f"},
 		{
 			"writes through loadstring and _G", nil,

@@ -20,7 +20,7 @@ func (r *Run) shape(v resp.Value) resp.Value {
 		return shape(r.Requests[0], v)
 	}
 	for i := range v.Elems {
-		if i < len(r.Requests) && r.textOf(i) == nil {
+		if i < len(r.Requests) && r.textOf(i) == nil && r.given(i) == nil {
 			v.Elems[i] = shape(r.Requests[i], v.Elems[i])
 		}
 	}

@@ -27,19 +27,39 @@ func NewText(raw string) *Text {
 
 // mayWrite tells whether a script's shebang says that it may write, which *_RO commands refuse.
 func (t *Text) mayWrite() bool {
-	head, _, _ := strings.Cut(t.Raw, "\n")
-	return strings.HasPrefix(head, "#!") && !strings.Contains(head, "no-writes")
+	return t.shebang() != "" && !t.onlyReads()
+}
+
+// onlyReads tells whether a script's shebang says that it must not write.
+func (t *Text) onlyReads() bool { return strings.Contains(t.shebang(), "no-writes") }
+
+// shebang is the first line when it is one
+// (https://redis.io/docs/latest/develop/programmability/lua-api/), with its end.
+func (t *Text) shebang() string {
+	line, _ := splitShebang(t.Raw)
+	return line
+}
+
+// inside is the text as it stands inside another program, where a shebang would be none. Lines keep their numbers.
+func (t *Text) inside() string {
+	line, body := splitShebang(t.Raw)
+	if line != "" {
+		body = "\n" + body
+	}
+	return body
+}
+
+func splitShebang(raw string) (line, body string) {
+	if end := strings.IndexByte(raw, '\n'); end >= 0 && strings.HasPrefix(raw, "#!") {
+		return raw[:end+1], raw[end+1:]
+	}
+	return "", raw
 }
 
 // wrap puts the runner around a script, on the line on which the script begins, so that errors name the right lines.
-// A shebang (https://redis.io/docs/latest/develop/programmability/lua-api/) must stay the first line.
+// A shebang must stay the first line.
 func wrap(raw, name string) string {
-	shebang, body := "", raw
-	if strings.HasPrefix(raw, "#!") {
-		if end := strings.IndexByte(raw, '\n'); end >= 0 {
-			shebang, body = raw[:end+1], raw[end+1:]
-		}
-	}
+	shebang, body := splitShebang(raw)
 	return shebang + "return (function(...) " + recorder + wrappedEnd(name) + "end)()(function(" + worldNames + ",...) " + body + "\nend)"
 }
 

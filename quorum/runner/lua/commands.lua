@@ -1,5 +1,6 @@
 -- The command lines of clients, in the order given: for each the number of its words, then the words. In front of a
--- script stand its text and its SHA1: "s<number of words>", text, SHA1, words.
+-- script stand its text and its SHA1: "s<number of words>", text, SHA1, words; r for s when it must not write.
+-- g is not to be executed: one word follows, the reply.
 if refusal then return refusal end
 
 -- exactly reads an integer again that is too large for Lua's numbers.
@@ -18,16 +19,16 @@ local function watch(at, n)
   return list(out)
 end
 
-local function evalLine(at, n)
+local function evalLine(at, n, kind)
   local text, name, keys, argv = ARGV[at + 1], ARGV[at + 2], {}, {}
   local nkeys = tonumber(ARGV[at + 5])
   for i = 1, nkeys do keys[i] = ARGV[at + 5 + i] end
   for i = 1, n - 3 - nkeys do argv[i] = ARGV[at + 5 + nkeys + i] end
   local was = readOnly
-  if sub(lower(ARGV[at + 3]), -3) == '_ro' then readOnly = true end
+  readOnly = kind == 'r'
   local f = loadstring('return function(redis,KEYS,ARGV,_G,load,loadstring,getmetatable,...) ' .. text .. '\nend', '@user_script')
   local value, encoded = evaluate(f(), keys, argv, name)
-  readOnly = was
+  readOnly, proto = was, 2
   return value, encoded
 end
 
@@ -45,12 +46,15 @@ end
 if touched() then return finish(nil, '*-1\r\n', {}) end
 local at, replies, names, value = 1, {}, {}, nil
 while at <= argsEnd do
-  local kind, n = string.match(ARGV[at], '^(s?)(%d+)$')
+  local kind, n = string.match(ARGV[at], '^([srg]?)(%d+)$')
   n = tonumber(n)
   local encoded
-  if kind == 's' then
+  if kind == 'g' then
+    value, encoded = nil, ARGV[at + 1]
+    at = at + 2
+  elseif kind ~= '' then
     for i = 1, tonumber(ARGV[at + 5]) do names[#names + 1] = ARGV[at + 5 + i] end
-    value, encoded = evalLine(at, n)
+    value, encoded = evalLine(at, n, kind)
     at = at + n + 3
   else
     local command = lower(ARGV[at + 1])

@@ -19,11 +19,13 @@ local function hint(key, ttl)
 end
 
 -- open remembers a key as it is before the first write to it, and at each further write whether an earlier one took it
--- away: if it comes back then, that is a new instance.
+-- away: if it comes back then, that is a new instance. One that came and goes again has changed too, for who watches it.
 local function open(key)
   local w = opened[key]
   if w then
-    w.gone = w.gone or call('EXISTS', key) == 0
+    local present = call('EXISTS', key) == 1
+    w.gone = w.gone or not present
+    w.came = w.came or present and w.till == -2
     return w
   end
   local till
@@ -83,7 +85,7 @@ local function settle(w)
   local new = after(w)
   local existed, exists = w.till ~= -2, new.till ~= -2
   local same = existed and exists and not w.gone and new.name == w.name
-  if not existed and not exists or same and new.till == w.till and not w.timed then return nil end
+  if not existed and not exists and not w.came or same and new.till == w.till and not w.timed then return nil end
   local shorter = same and new.till ~= -1 and (w.till == -1 or new.till < w.till)
   local ended = existed and not same and w.ended or existed and not exists and w.del or shorter
   local token, ttl = 0, 0
