@@ -31,6 +31,7 @@ type Registry struct {
 	ready   []*queue  // whose keys may have elements, in the order in which they became ready
 	working bool      // a goroutine makes calls
 	count   int
+	blocked int // of these, those that were tried in vain
 }
 
 // New returns a registry without waiters.
@@ -48,6 +49,14 @@ func (r *Registry) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
+}
+
+// Blocked is the number of waiters that were tried in vain, and so wait for others. What somebody does who has seen
+// their number comes after what they found.
+func (r *Registry) Blocked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blocked
 }
 
 // Enter puts a waiter behind those who came earlier, and has it tried.
@@ -90,6 +99,9 @@ func (r *Registry) place(w *Waiter, at place) {
 func (r *Registry) leave(w *Waiter) {
 	w.state = stateOver
 	r.count--
+	if w.tried {
+		r.blocked--
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}

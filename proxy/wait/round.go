@@ -166,13 +166,22 @@ func (r *Registry) settle(round *round, res commands.Result) {
 			r.leave(w)
 			answers = append(answers, w.verdict)
 		default:
-			w.state = stateWaiting
+			r.waitOn(w)
 		}
 	}
 	r.goOn(round, served, failed)
 	r.mu.Unlock()
 	for _, answer := range answers {
 		answer()
+	}
+}
+
+// waitOn is for a waiter that was tried in vain; r.mu is held.
+func (r *Registry) waitOn(w *Waiter) {
+	w.state = stateWaiting
+	if !w.tried {
+		w.tried = true
+		r.blocked++
 	}
 }
 

@@ -220,6 +220,21 @@ func TestAnElementThatComesDuringATryIsNotMissed(t *testing.T) {
 	s.empty(t)
 }
 
+// TestWhoIsTriedIsNotBlockedYet wants a waiter counted when it is known that there is nothing for it, no earlier: whoever
+// sees the count may rely on that.
+func TestWhoIsTriedIsNotBlockedYet(t *testing.T) {
+	s := newStore()
+	s.pause()
+	b := s.block(t, "BLPOP", "l", "0")
+	s.awaitCall(t)
+	require.Zero(t, s.registry.Blocked())
+	s.resume()
+	require.Eventually(t, func() bool { return s.registry.Blocked() == 1 }, patience, time.Millisecond)
+	s.do(t, "RPUSH", "l", "x")
+	b.gets(t, "l x")
+	require.Zero(t, s.registry.Blocked())
+}
+
 func TestReadyAll(t *testing.T) {
 	s := newStore()
 	w := s.wait(t, "BLPOP", "l", "0")
