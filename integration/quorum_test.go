@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/redfence/redfence/integration/harness"
@@ -18,5 +20,31 @@ func TestATTLInATransactionIsAgreedOn(t *testing.T) {
 		if reply := c.Do("EXEC"); len(reply.Elems) != 2 || reply.Elems[1].Text != "v" {
 			t.Fatalf("EXEC answered %s", reply)
 		}
+	}
+}
+
+// enqueue notes when who waits for a lock will have waited for long enough, as the script of Redisson's fair lock does: it
+// stores what it computes of a TTL.
+const enqueue = `return redis.call('zadd', KEYS[2], redis.call('pttl', KEYS[1]) + 1000, ARGV[1])`
+
+// TestAStoredTTLCostsNoVote stores TTLs, of which each node knows another. Now and then a busy machine may be too slow.
+func TestAStoredTTLCostsNoVote(t *testing.T) {
+	const requests, mostLost = 50, 10
+	q := harness.StartQuorum(t, 3)
+	c := harness.Dial(t, q.Addr)
+	early, earlier := harness.Dial(t, q.Nodes[0].Addr), harness.Dial(t, q.Nodes[1].Addr)
+	for i := range requests {
+		lock := "lock:" + strconv.Itoa(i)
+		c.Want("OK", "SET", lock, "v", "NX", "PX", "100000")
+		c.Want("(integer) 1", "EXISTS", lock)
+		early.Do("PEXPIRE", lock, "99950")
+		earlier.Do("PEXPIRE", lock, "99900")
+		c.Want("(integer) 1", "EVAL", enqueue, "2", lock, "queue:"+strconv.Itoa(i), "me")
+	}
+	_, after, _ := strings.Cut(c.Do("INFO", "quorum").Text, "quorum_lost:")
+	line, _, _ := strings.Cut(after, "\r\n")
+	lost, err := strconv.Atoi(line)
+	if err != nil || lost > mostLost {
+		t.Fatalf("%q of %d votes were lost", line, requests)
 	}
 }

@@ -43,6 +43,8 @@ func (e *Engine) part(r *request, q *commands.Request, done func(resp.Value)) {
 		Requests: []*commands.Request{q}, Session: r.call.Session,
 		Done: func(res commands.Result) { done(res.Reply) },
 	})
-	part.text, part.began = r.text, e.cfg.Clock.Now()
+	if part.began = e.cfg.Clock.Now(); isScript(q) {
+		part.text = r.text
+	}
 	e.try(part)
 }

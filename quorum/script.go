@@ -10,6 +10,7 @@ import (
 	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 // scriptCache are the scripts that this proxy knows, by the SHA1 of their text.
@@ -105,12 +106,31 @@ func (e *Engine) evaluateOne(r *request) {
 // evaluate runs a script whose text is known. One that renews several locks, which have nothing to do with one another,
 // runs once for each of them, so that each has a vote of its own.
 func (e *Engine) evaluate(r *request) {
-	parts := runner.Split(r.call.Requests[0], r.text)
-	if parts == nil {
+	switch parts := runner.Split(r.call.Requests[0], r.text); {
+	case parts != nil:
+		e.each(r, parts, func(replies []resp.Value) { r.answer(runner.Join(replies)) })
+	case r.text.StoresTTLs() && len(r.keys) > 0:
+		e.agreeOnTTL(r)
+	default:
+		e.try(r)
+	}
+}
+
+// agreeOnTTL asks for the TTL of the script's first key before its first attempt, so that all nodes compute with the
+// same. Without that the attempt would be lost, put back and repeated, and others could overtake it meanwhile: who
+// waits for a fair lock would be queued behind those who came later.
+func (e *Engine) agreeOnTTL(r *request) {
+	q, err := commands.Bind([]string{"PTTL", r.keys[0]}, r.db)
+	if err != nil {
 		e.try(r)
 		return
 	}
-	e.each(r, parts, func(replies []resp.Value) { r.answer(runner.Join(replies)) })
+	e.part(r, q, func(v resp.Value) {
+		if v.Kind == resp.Integer && v.Int() > 0 {
+			r.ttls = []tally.Reading{{DB: r.db, Key: r.keys[0], TTL: v.Int()}}
+		}
+		e.try(r)
+	})
 }
 
 // learn has the nodes compile a text, and remembers it when a majority finds it good.

@@ -33,6 +33,13 @@ func (t *Text) mayWrite() bool {
 // onlyReads tells whether a script's shebang says that it must not write.
 func (t *Text) onlyReads() bool { return strings.Contains(t.shebang(), "no-writes") }
 
+// StoresTTLs tells whether a script may store what it computed of a TTL, as that of Redisson's fair lock does. Nodes know
+// of TTLs that differ by moments, so unless they are told one they store different things.
+func (t *Text) StoresTTLs() bool {
+	low := strings.ToLower(t.Raw)
+	return strings.Contains(low, "'pttl'") && strings.Contains(low, "'zadd'")
+}
+
 // shebang is the first line when it is one
 // (https://redis.io/docs/latest/develop/programmability/lua-api/), with its end.
 func (t *Text) shebang() string {
