@@ -57,8 +57,14 @@ type holding struct {
 	refused bool          // by a node that has seen mark
 }
 
-// try sends a request to all nodes when it is its turn.
+// try sends a request to all nodes when none of its keys is being mended, and it is its turn.
 func (e *Engine) try(r *request) {
+	if !e.rest(r, func() { e.enter(r) }) {
+		e.enter(r)
+	}
+}
+
+func (e *Engine) enter(r *request) {
 	if e.gate.enter(r) {
 		e.send(r)
 	}
@@ -254,6 +260,7 @@ func (a *attempt) latecomer(node int) {
 	case a.phase == undoing && kind == tally.Release:
 		a.drive()
 	case a.phase == undoing:
+		a.noteRenewed()
 		a.finish(a.renewAgain)
 	}
 }

@@ -65,6 +65,7 @@ type Engine struct {
 	skew    skew
 
 	recent recent
+	rests  rests
 	stats  counters
 }
 

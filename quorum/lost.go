@@ -18,6 +18,7 @@ func (a *attempt) lost() {
 	case tally.Release:
 		a.drive()
 	case tally.Renewal:
+		a.noteRenewed()
 		a.finish(a.renewAgain)
 	case tally.Read:
 		a.request.ttls = a.sharedTTLs() // so that PTTL inside MULTI or a script is the same everywhere
@@ -36,6 +37,20 @@ func (a *attempt) kind() tally.Kind {
 	return kind
 }
 
+// noteRenewed takes down where the request only renewed: should it turn out to be an acquisition, which came upon what its
+// own earlier attempts had left there, then it may still stand there.
+func (a *attempt) noteRenewed() {
+	r := a.request
+	for node, answer := range a.votes.All() {
+		if answer.Answered() && answer.Wrote() {
+			if r.renewed == nil {
+				r.renewed = map[int]bool{}
+			}
+			r.renewed[node] = true
+		}
+	}
+}
+
 // renewAgain repeats a renewal: that is harmless, and a client that is told of an error may never renew again
 // (Redisson before 3.44).
 func (a *attempt) renewAgain() {
@@ -43,7 +58,21 @@ func (a *attempt) renewAgain() {
 		a.request.again(renewalPause)
 		return
 	}
-	a.request.answer(a.tooFew())
+	a.request.answer(a.notRenewed())
+}
+
+// notRenewed is the error of a renewal on which no majority agreed. What looks like one may be an acquisition that came
+// upon what its own earlier attempts have left.
+func (a *attempt) notRenewed() resp.Value {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.mayStand() >= a.engine.need:
+		return a.unknown()
+	case a.votes.Answered() < a.engine.need:
+		return a.tooFew()
+	}
+	return resp.ErrTryAgainVote.Value()
 }
 
 func (a *attempt) readAgain() {
@@ -74,15 +103,20 @@ func (a *attempt) retract(with resp.Failure) {
 	}
 }
 
-// How often a node is asked to put a request back on which others have built, and after which pause. They are likely to
-// be put back themselves, in the reverse order, and then it can be.
+// How long a node is asked to put a request back on which others have built, or of which it did not hear, and how often
+// that is waited for before the request is judged. What is on top of it is likely to be put back itself, in the reverse
+// order, and then it can be. What stays would make the node useless for the key until its TTL, or for ever without one.
 const (
-	maxUndos   = 8
-	undoAwaits = 2 // so many are waited for before the request is judged
+	undoFor     = time.Minute
+	undoPause   = 5 * time.Second // at most
+	undoAwaits  = 2
+	undoPerStep = 8 // the first pause is so small a part of the timeout
 )
 
 // undo puts back what the request wrote on a node, where nobody has written since.
-func (a *attempt) undo(node int) {
+func (a *attempt) undo(node int) { a.undoWrites(node, a.votes.Of(node).Writes) }
+
+func (a *attempt) undoWrites(node int, writes []tally.Write) {
 	if a.left == nil {
 		a.left = map[int]bool{}
 	}
@@ -92,23 +126,45 @@ func (a *attempt) undo(node int) {
 	a.left[node], a.active[node] = true, true
 	a.waiting++
 	a.engine.stats.undone.Add(1)
-	a.putBack(node, a.votes.Of(node).Writes, 1)
+	u := &undo{node: node, began: a.engine.cfg.Clock.Now(), pause: a.engine.cfg.Timeout / undoPerStep}
+	u.over = a.engine.mend(a.request.db, keysOf(writes))
+	a.putBack(u, writes, 1)
+}
+
+func keysOf(writes []tally.Write) []string {
+	keys := make([]string, len(writes))
+	for i := range writes {
+		keys[i] = writes[i].Key
+	}
+	return keys
+}
+
+// undo is the putting back on one node.
+type undo struct {
+	node  int
+	began time.Duration
+	pause time.Duration // before the next try
+	over  func()
 }
 
 // putBack asks a node to undo writes, and again those on which others have built meanwhile.
-func (a *attempt) putBack(node int, writes []tally.Write, try int) {
-	a.send(node, &runner.Undo{Writes: writes}, func(o Outcome) {
+func (a *attempt) putBack(u *undo, writes []tally.Write, try int) {
+	e := a.engine
+	a.send(u.node, &runner.Undo{Writes: writes}, func(o Outcome) {
 		rest := notPut(writes, o)
 		if len(rest) == 0 {
-			delete(a.left, node)
+			delete(a.left, u.node)
 		}
-		again := len(rest) > 0 && try < maxUndos
-		a.active[node] = again
+		again := len(rest) > 0 && e.cfg.Clock.Now()-u.began < undoFor
+		a.active[u.node] = again
 		if again {
-			pause := a.engine.cfg.Timeout/8 + time.Duration(a.engine.cfg.Random(int64(a.engine.cfg.Timeout/8)))
+			pause := u.pause + time.Duration(e.cfg.Random(int64(u.pause)))
+			u.pause = min(u.pause*5/4, undoPause)
 			a.then(func() {
-				a.engine.cfg.Clock.AfterFunc(pause, func() { a.do(func() { a.putBack(node, rest, try+1) }) })
+				e.cfg.Clock.AfterFunc(pause, func() { a.do(func() { a.putBack(u, rest, try+1) }) })
 			})
+		} else {
+			a.then(u.over)
 		}
 		if !again && try <= undoAwaits || again && try == undoAwaits {
 			a.waiting--
@@ -198,8 +254,9 @@ func (a *attempt) mayTell() bool {
 
 // mayStand is the number of nodes on which the request may still have an effect, of this attempt or an earlier one.
 func (a *attempt) mayStand() (n int) {
+	acquires := a.phase == undoing || len(a.request.past) > 0
 	for node := range a.engine.cfg.Nodes {
-		if a.left[node] || a.request.left(node) {
+		if a.left[node] || a.request.left(node) || acquires && a.request.renewed[node] {
 			n++
 		}
 	}

@@ -63,7 +63,7 @@ func (a *attempt) furthest() (node int) {
 }
 
 func ended(a *tally.Answer) bool {
-	return slices.ContainsFunc(a.Writes, func(w tally.Write) bool { return w.Ended })
+	return slices.ContainsFunc(a.Writes, func(w tally.Write) bool { return w.Ended && !w.Shortened })
 }
 
 func (a *attempt) highestNumber() (n uint64) {

@@ -26,6 +26,7 @@ type request struct {
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
 	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none
 	past    []*attempt      // that were lost, and put back as far as could be
+	renewed map[int]bool    // nodes on which an attempt found the hold already there
 	crowd   *crowd          // of those that want the same absent key
 }
 

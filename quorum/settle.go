@@ -48,19 +48,26 @@ func (a *attempt) sameTokens(node int) {
 // carry gives a node the state that the winners share, for each key that they wrote: where the node's version is still
 // the one that it reported, or lower than the winners' when it reported none, and was lower before the request. It is
 // only ever moved forward: a vote that somebody has counted there cannot be taken back
-// (without this rule one lock is granted twice, with two proxies and no fault at all).
+// (without this rule one lock is granted twice, with two proxies and no fault at all). Where the node is ahead, by what
+// others have lost there, the request is put back, so that they can put theirs back.
 func (a *attempt) carry(node int) {
 	wrote := a.votes.Of(node).Writes
 	var keys []runner.Conditional
+	var ahead []tally.Write
 	for _, w := range a.votes.Winner().Writes {
 		c := runner.Conditional{State: a.stateAfter(w)}
 		if at := slices.IndexFunc(wrote, func(o tally.Write) bool { return o.Key == w.Key }); at >= 0 {
 			if !wrote[at].Before.Before(w.After) {
+				ahead = append(ahead, wrote[at])
 				continue
 			}
 			c.Expect = &wrote[at].After
 		}
 		keys = append(keys, c)
+	}
+	if len(ahead) > 0 && mayUndo(&tally.Answer{Writes: ahead}) {
+		a.undoWrites(node, ahead)
+		a.engine.owe(node, a.request.db, a.votes.Winner().Writes, a.number)
 	}
 	if len(keys) > 0 {
 		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, a.superseded, nil)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redfence/redfence/fencing"
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 // hold is a grant as its holder sees it: from the reply until the holder lets go, or its time is over.
@@ -105,15 +106,15 @@ func (b *book) permits(key string) {
 		}
 	}
 	least -= b.unknown[key]
-	have := map[string]int{}
+	have := map[tally.Version]int{}
 	for _, n := range b.w.nodes {
-		if e := n.entry(key); e.value != nil {
-			have[e.value.items[0]]++
-		}
+		have[n.entry(key).version]++
 	}
 	b.stuck = true
-	for text, nodes := range have {
-		free, _ := strconv.Atoi(text)
+	for _, n := range b.w.nodes {
+		e := n.entry(key)
+		free, _ := strconv.Atoi(e.value.items[0])
+		nodes := have[e.version]
 		if nodes < b.w.majority() {
 			continue
 		}
@@ -121,5 +122,28 @@ func (b *book) permits(key string) {
 		if free < least || free > most {
 			b.w.fail("%s: %d nodes say that %d permits are free, want %d to %d", key, nodes, free, least, most)
 		}
+	}
+}
+
+// compare notes whether the nodes have the same version of each key that is present on one of them.
+func (b *book) compare() {
+	present := map[string]bool{}
+	for _, n := range b.w.nodes {
+		for _, key := range n.known() {
+			present[key] = present[key] || n.entry(key).value != nil
+		}
+	}
+	for key, is := range present {
+		if !is {
+			continue
+		}
+		nodes, most := map[tally.Version]int{}, 0
+		for _, n := range b.w.nodes {
+			v := n.entry(key).version
+			nodes[v]++
+			most = max(most, nodes[v])
+		}
+		b.apart = b.apart || most < b.w.majority()
+		b.lame = b.lame || most < len(b.w.nodes)
 	}
 }

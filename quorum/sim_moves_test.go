@@ -17,6 +17,7 @@ type plan struct {
 	amnesia bool // nodes restart empty, or are flushed
 	pauses  bool // proxies stand still
 	wall    bool // wall clocks differ and step
+	often   bool // nodes forget often
 }
 
 // newPlan draws a plan. A quarter of the schedules know no fault, and in these every message comes in time.
@@ -34,6 +35,13 @@ func newPlan(rng *rand.Rand) plan {
 		*f = rng.IntN(2) == 0
 	}
 	return p
+}
+
+// forgetful makes it a plan in which nodes forget often, while requests come late.
+func (p *plan) forgetful() {
+	p.prompt, p.amnesia, p.stalls, p.cuts, p.rarity = false, true, true, true, 20
+	p.often = true
+	p.todo += 6
 }
 
 // moves are the things that can happen now. In a prompt schedule what has waited for long comes first.

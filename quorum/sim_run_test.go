@@ -120,6 +120,7 @@ func (t *simTxn) finish(w *simWrite) tally.Write {
 	}
 	longer := e.end == tally.Forever || (w.old.end != tally.Forever && e.end+slack >= w.old.end)
 	out.Renewal = same && longer && !out.Fresh
+	out.Shortened = same && !longer && !w.ended
 	out.Ended = w.ended || (out.Existed && !out.Exists) || (same && !longer)
 	if t.n.w.bug == bugNoVersions {
 		t.n.befores[out.After] = out.Before

@@ -21,6 +21,7 @@ func (w *world) schedule() string {
 	if w.failure == "" && w.plan.prompt {
 		w.book.settled()
 	}
+	w.book.compare()
 	w.lively()
 	return w.failure
 }
@@ -87,7 +88,7 @@ type schedules struct {
 
 	next, ran atomic.Uint64
 	// How many came to what book notes.
-	stuck, back, oversold atomic.Uint64
+	stuck, back, oversold, apart, lame atomic.Uint64
 
 	mu      sync.Mutex
 	all     bool // go on after a failure
@@ -124,6 +125,12 @@ func (s *schedules) one(seed uint64) {
 	}
 	if w.book.oversold {
 		s.oversold.Add(1)
+	}
+	if w.book.apart {
+		s.apart.Add(1)
+	}
+	if w.book.lame {
+		s.lame.Add(1)
 	}
 	if w.book.back {
 		s.back.Add(1)
@@ -162,6 +169,7 @@ func TestSchedules(t *testing.T) {
 	ran, stuck, back, oversold := s.ran.Load(), s.stuck.Load(), s.back.Load(), s.oversold.Load()
 	t.Logf("%d schedules; in %d a semaphore was left different on all nodes, in %d it was oversold, "+
 		"in %d a released lock came back until its end", ran, stuck, oversold, back)
+	t.Logf("at the end a present key was in different versions on all nodes in %d, on one node in %d", s.apart.Load(), s.lame.Load())
 	if rare := 2 + ran/1000; stuck > rare || back > rare || oversold > rare {
 		t.Errorf("that is more than %d", rare)
 	}
@@ -208,8 +216,8 @@ func TestSchedulesFindPlantedBugs(t *testing.T) {
 		{"copies that prolong", bugLongCopy, 10_000, false},
 		{"votes without versions", bugNoVersions, 10_000, false},
 		{"votes on whole arrays", bugWholeArrays, 10_000, false},
-		{"a resync by versions alone", bugHighestOnly, 100_000, true},
-		{"a resync that does not wait", bugHastyResync, 100_000, true},
+		{"a resync by versions alone", bugHighestOnly, 10_000, false},
+		{"a resync that does not wait", bugHastyResync, 50_000, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

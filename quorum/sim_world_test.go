@@ -18,7 +18,7 @@ const (
 	simSlack    = 3 * time.Millisecond  // clocks are read in whole ms
 	simSettling = 2 * time.Second       // in which all nodes come to be the same, when there is no fault
 	simPermits  = 2                     // of each semaphore
-	simSteps    = 20_000                // a schedule that takes more has not come to its end
+	simSteps    = 60_000                // a schedule that takes more has not come to its end
 )
 
 // bug is a defect that is planted into the nodes and the network, to show that the schedules find it.
@@ -88,6 +88,9 @@ type simProxy struct {
 func newWorld(seed uint64, b bug, tracing bool) *world {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), seed: seed, bug: b, tracing: tracing}
 	w.plan = newPlan(w.rng)
+	if b == bugHighestOnly || b == bugHastyResync {
+		w.plan.forgetful()
+	}
 	w.book = newBook(w)
 	w.ttls = [][]time.Duration{{60e6, 120e6, 400e6}, {400e6, 2e9}, {5e9, 20e9}}[w.rng.IntN(3)]
 	w.patience = []time.Duration{2e6, 20e6, 150e6}[w.rng.IntN(3)]

@@ -118,6 +118,7 @@ const (
 	markEnded
 	markRenewal
 	markUnchanged
+	markShortened
 )
 
 func (r *Run) write(e []resp.Value) tally.Write {
@@ -128,7 +129,8 @@ func (r *Run) write(e []resp.Value) tally.Write {
 		Existed: marks&markExisted != 0, Exists: marks&markExists != 0, State: e[4].Str, TTL: e[5].Int(),
 		Token: fencing.Token(e[6].Int()), Fresh: marks&markFresh != 0,
 		Ended: marks&markEnded != 0, Renewal: marks&markRenewal != 0, Unchanged: marks&markUnchanged != 0,
-		Image: e[8].Str, ImageEnd: e[9].Int(), OldToken: hold,
+		Shortened: marks&markShortened != 0,
+		Image:     e[8].Str, ImageEnd: e[9].Int(), OldToken: hold,
 	}
 }
 

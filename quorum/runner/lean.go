@@ -205,7 +205,7 @@ func (r *Run) leanExtended(a *tally.Answer, l leanAnswer, key string) {
 	shorter := l.tillBefore == tally.Forever || l.till < l.tillBefore
 	a.Writes = []tally.Write{{
 		Key: key, Before: l.before, After: r.after(l), Existed: true, Exists: true, State: stringState(opts.Argv[0]),
-		TTL: l.till - l.time.Milliseconds(), Token: l.token, Ended: shorter, Renewal: !shorter,
+		TTL: l.till - l.time.Milliseconds(), Token: l.token, Ended: shorter, Renewal: !shorter, Shortened: shorter,
 		ImageEnd: l.tillBefore, OldToken: l.hold,
 	}}
 }

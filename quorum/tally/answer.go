@@ -59,6 +59,9 @@ type Write struct {
 	Renewal bool // nothing but the TTL changed, and not to less
 	// Unchanged says that it is a renewal to the very instant at which the key ended anyway.
 	Unchanged bool
+	// Shortened says that nothing but the TTL changed, to less. The hold goes on, so it is repeated like a renewal, not
+	// carried on like what ended one: the node that lacks it is not without it as it should be.
+	Shortened bool
 
 	// The state before, for an undo on the same node: the value as package runner packs it, and when it ends, in ms of
 	// the node's own clock, or Forever. The lean forms leave out the value of what they end, which is never undone.

@@ -112,11 +112,12 @@ func knows(a, b *Answer) bool {
 
 // same tells whether two answers are votes for the same thing: the same reply, and each written key taken from the
 // same version to the same state. Answers that wrote nothing are compared by their replies alone. A renewal is the same
-// when it found the same hold: it adds nothing to what that has, so it does not matter how the nodes came by it.
+// when it found the same hold: it adds nothing to what that has, so it does not matter how the nodes came by it, nor which
+// TTL they had.
 func same(a, b *Answer) bool {
 	return sameReply(a, b) && slices.EqualFunc(a.Writes, b.Writes, func(x, y Write) bool {
 		return x.Key == y.Key && x.Exists == y.Exists && x.State == y.State &&
-			(x.Before == y.Before || x.Renewal && y.Renewal && x.Token == y.Token && x.Token != 0)
+			(x.Before == y.Before || x.keeps() && y.keeps() && x.Token == y.Token && x.Token != 0)
 	})
 }
 
@@ -237,8 +238,11 @@ func (v *Votes) Elements() (resp.Value, bool) {
 }
 
 func onlyRenews(a *Answer) bool {
-	return !slices.ContainsFunc(a.Writes, func(w Write) bool { return !w.Renewal })
+	return !slices.ContainsFunc(a.Writes, func(w Write) bool { return !w.keeps() })
 }
+
+// keeps tells whether nothing but the TTL has changed.
+func (w *Write) keeps() bool { return w.Renewal || w.Shortened }
 
 // decided is the number that need of the rows have at position i.
 func decided(rows [][]resp.Value, i, need int) (resp.Value, bool) {
@@ -263,8 +267,8 @@ type Kind uint8
 const (
 	Read    Kind = iota // wrote nothing anywhere
 	Acquire             // wrote; what a lost one wrote is put back
-	Renewal             // only made TTLs longer; never put back, repeated
-	Release             // ended or shortened a hold; never put back, driven on
+	Renewal             // only changed TTLs; never put back, repeated
+	Release             // ended a hold; never put back, driven on
 )
 
 // Kind tells what the request turned out to be on the nodes that answered.
@@ -275,7 +279,7 @@ func (v *Votes) Kind() Kind {
 			continue
 		}
 		switch {
-		case slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Ended }):
+		case slices.ContainsFunc(a.Writes, func(w Write) bool { return w.Ended && !w.Shortened }):
 			return Release
 		case !onlyRenews(a):
 			kind = Acquire

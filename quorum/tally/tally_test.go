@@ -33,6 +33,13 @@ func renewed(reply resp.Value) *Answer {
 	}}}
 }
 
+func shortened(before Version) *Answer {
+	return &Answer{Reply: resp.Int(1), Writes: []Write{{
+		Key: "lock", Before: before, After: before.Next("r.1"), Existed: true, Exists: true, State: "mine", TTL: 100, Ended: true, Shortened: true,
+		Token: 100, OldToken: 100,
+	}}}
+}
+
 func refused() *Answer          { return &Answer{Reply: resp.Value{}} }
 func ttl(ms int64) *Answer      { return &Answer{Reply: resp.Int(ms), IsTTL: true} }
 func silent() *Answer           { return &Answer{Reason: "connection refused"} }
@@ -87,6 +94,7 @@ func TestVerdict(t *testing.T) {
 		{"what a forgetful node grants on a version that others may have left", []*Answer{quarantined(acquired(v3)), acquired(v3), silent()}, Lost, nil},
 		{"a forgetful node that knows what is released", []*Answer{quarantined(released(v3)), released(v3), silent()}, Won, []int{0, 1}},
 		{"a forgetful node that knows what is renewed", []*Answer{quarantined(renewed(resp.Int(1))), renewed(resp.Int(1)), silent()}, Won, []int{0, 1}},
+		{"a hold is shortened, which some missed a renewal of", []*Answer{shortened(v3), shortened(v4), refused()}, Won, []int{0, 1}},
 		{"a forgetful node that knows only the key it wrote to", []*Answer{
 			quarantined(alsoNaming(released(v3), Version{})), alsoNaming(released(v3), Version{}), silent(),
 		}, Lost, nil},
@@ -195,6 +203,7 @@ func TestKind(t *testing.T) {
 		{"nobody wrote", []*Answer{refused(), ttl(5), nil}, Read},
 		{"one acquired", []*Answer{refused(), acquired(v3), renewed(resp.Int(1))}, Acquire},
 		{"only renewed", []*Answer{refused(), renewed(resp.Int(1)), nil}, Renewal},
+		{"only shortened", []*Answer{refused(), shortened(v3), nil}, Renewal},
 		{"one released", []*Answer{acquired(v3), released(v3), refused()}, Release},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

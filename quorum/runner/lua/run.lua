@@ -94,7 +94,7 @@ local function settle(w)
     ttl = new.till == -1 and -1 or math.max(new.till - now, 0)
   end
   local marks = (existed and 1 or 0) + (exists and 2 or 0) + (new.fresh and 4 or 0) + (ended and 8 or 0) +
-    ((same and not shorter) and 16 or 0) + ((same and new.till == w.till) and 32 or 0)
+    ((same and not shorter) and 16 or 0) + ((same and new.till == w.till) and 32 or 0) + (shorter and 64 or 0)
   w.grew = (new.kind == 'list' or new.kind == 'zset') and (new.kind ~= w.kind or #new.items > #w.items)
   w.final = token
   w.finalToken = new.fresh and token
