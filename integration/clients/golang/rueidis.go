@@ -69,14 +69,23 @@ func rueidisCache(ctx context.Context, e env) (string, error) {
 	return "", withRueidis(e, asUsual, func(c rueidis.Client) error {
 		e.client.Set(ctx, e.key, "one", time.Minute)
 		value, hit, err := cached(ctx, c, e.key)
-		again, hitAgain, err2 := cached(ctx, c, e.key)
-		if err := first(err, err2, equal("value", "one", value), equal("first read is a hit", false, hit),
-			equal("value again", "one", again), equal("second read is a hit", true, hitAgain)); err != nil {
+		if err := first(err, equal("value", "one", value), equal("first read is a hit", false, hit), hits(ctx, c, e.key, "one")); err != nil {
 			return err
 		}
 		e.client.Set(ctx, e.key, "two", time.Minute)
 		return becomes(ctx, c, e.key, "two")
 	})
+}
+
+// hits reads a value until that is answered from the cache: a server may tell of the write before once more.
+func hits(ctx context.Context, c rueidis.Client, key, want string) error {
+	var value string
+	var hit bool
+	var err error
+	return first(until("a read is a hit", func() bool {
+		value, hit, err = cached(ctx, c, key)
+		return err != nil || hit || value != want
+	}), err, equal("value again", want, value))
 }
 
 // becomes waits until the cache no longer shows the old value.
