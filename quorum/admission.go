@@ -139,6 +139,7 @@ func (a *Admission) review() {
 	for i := range a.cluster.nodes {
 		a.cluster.nodes[i].settleSteps()
 		changed = a.apply(i, a.cluster.judge(i), now) || changed
+		a.remind(&a.cluster.nodes[i], now)
 	}
 	a.limited = a.cluster.limit(a.cfg.MaxLockTTL)
 	if changed {
@@ -179,20 +180,37 @@ func (a *Admission) apply(i int, v Verdict, now time.Duration) bool {
 	return true
 }
 
-// tell logs a new verdict.
+// aMoment is how long a node may not count, which this process has never counted, before that is worth a line: setting
+// up new nodes takes less.
+const aMoment = 2 * time.Second
+
+// tell logs a new verdict. That of a node which never counted is left to remind.
 func (a *Admission) tell(n *nodeState, v Verdict) {
 	switch v.Standing {
 	case Quarantined:
-		if !a.cluster.wasCounted() {
-			a.log.Info("node does not count yet", "node", n.name, "reason", string(v.Reason))
-			return
+		if n.immortal >= 0 {
+			n.told = true
+			a.log.Warn("node quarantined: its votes count only for locks that it demonstrably knows", "node", n.name, "reason", string(v.Reason))
 		}
-		a.log.Warn("node quarantined: its votes count only for locks that it demonstrably knows", "node", n.name, "reason", string(v.Reason))
 	case Counted:
-		a.log.Info("node counts", "node", n.name, "run_id", v.RunID, "version", n.facts.Version)
+		level := slog.LevelDebug
+		if n.told {
+			level = slog.LevelInfo
+		}
+		n.told = false
+		a.log.Log(a.ctx, level, "node counts", "node", n.name, "run_id", v.RunID, "version", n.facts.Version)
 	case Refused:
+		n.told = true
 		a.log.Error("node refused", "node", n.name, "reason", string(v.Reason))
 	case Down:
+	}
+}
+
+// remind logs that a node has not counted for a moment.
+func (a *Admission) remind(n *nodeState, now time.Duration) {
+	if n.reachable() && n.verdict.Standing == Quarantined && !n.told && now-n.since >= aMoment {
+		n.told = true
+		a.log.Warn("node does not count", "node", n.name, "reason", string(n.verdict.Reason))
 	}
 }
 

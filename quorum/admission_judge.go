@@ -28,6 +28,7 @@ type nodeState struct {
 	marker   string        // the canary of another attempt to admit it
 	markerAt time.Duration // when that was first seen
 	verdict  Verdict
+	told     bool // the log says that it does not count
 }
 
 // reachable tells whether the node has been looked at and answered.

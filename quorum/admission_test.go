@@ -120,3 +120,28 @@ func TestAppendFsyncAlwaysForgetsNothing(t *testing.T) {
 		t.Error("a node that forgets nothing was resynchronised")
 	}
 }
+
+// TestSettingUpIsOneQuietLine looks at what a new installation logs, and that a node which stays out is told of.
+func TestSettingUpIsOneQuietLine(t *testing.T) {
+	_, addrs := startServers(t)
+	p := startProxy(t, time.Minute, addrs...)
+	p.want(allCount)
+	if lines := strings.Split(strings.TrimSpace(p.log.String()), "\n"); len(lines) != 1 || !strings.Contains(lines[0], "level=INFO msg=\"set up a new installation\"") {
+		t.Errorf("logged %q", lines)
+	}
+}
+
+func TestANodeThatStaysOutIsToldOf(t *testing.T) {
+	servers, addrs := startServers(t)
+	servers[2].Kill()
+	p := startProxy(t, time.Minute, addrs...)
+	harness.Eventually(t, patience, func() bool {
+		return strings.Count(p.log.String(), "level=WARN msg=\"node does not count\"") == 2
+	})
+	if !strings.Contains(p.log.String(), addrs[2]) {
+		t.Error("the node that is missing is not named")
+	}
+	servers[2].Start()
+	p.want(allCount)
+	harness.Eventually(t, patience, func() bool { return strings.Count(p.log.String(), "msg=\"node counts\"") == 2 })
+}
