@@ -63,6 +63,11 @@ async function semaphoreLimit({ client, key }) {
       const semaphore = new Semaphore(client, key, limit, { ...waiting, lockTimeout: 30_000 });
       await semaphore.acquire();
       await guarded.use();
+      // The first to come stay until as many as may are inside, or it is clear that they will not.
+      for (let wait = 0; guarded.most < limit && wait < 1000; wait++) {
+        guarded.most = Math.max(guarded.most, await client.zcard(`semaphore:${key}`));
+        await sleep(1);
+      }
       await semaphore.release();
     }
   };
