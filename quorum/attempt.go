@@ -35,7 +35,8 @@ type attempt struct {
 	left    map[int]bool        // nodes on which the request may still stand
 	tokens  map[string]*holding // by key: what the winners hold, where that differs
 	rounds  int
-	verdict resp.Failure // what undoing ends with; empty: another try
+	goal    tally.Version // that a release is to have on all nodes
+	verdict resp.Failure  // what undoing ends with; empty: another try
 }
 
 // phase is how far an attempt has come.

@@ -13,9 +13,10 @@ import (
 func (a *attempt) drive() {
 	a.phase = driving
 	a.left = map[int]bool{}
-	source, goal := a.furthest(), tally.Version{Number: a.highestNumber() + 1, Request: a.op.ID}
+	source := a.furthest()
+	a.goal = tally.Version{Number: a.highestNumber() + 1, Request: a.op.ID}
 	for node := range a.votes.All() {
-		a.driveTo(node, source, goal)
+		a.driveTo(node, source, a.goal)
 	}
 	a.lookAgain()
 }
@@ -113,6 +114,11 @@ func (a *attempt) drove() {
 	case without >= a.engine.need:
 		receivers := a.announce(source)
 		a.finish(func() { r.answer(withReceivers(r.call, source.Reply, source.Messages, *receivers)) })
+		for node, answer := range a.votes.All() {
+			if !answer.Answered() {
+				a.endOn(node, source)
+			}
+		}
 	case without+may >= a.engine.need:
 		if a.beginsToWait() {
 			return
@@ -124,6 +130,21 @@ func (a *attempt) drove() {
 		a.finish(func() { r.answer(v) })
 	default:
 		a.finish(a.releaseAgain)
+	}
+}
+
+// endOn ends the holds that were released on a node that the release has not reached, where they are still the very ones.
+func (a *attempt) endOn(node int, source *tally.Answer) {
+	var keys []runner.Conditional
+	for _, w := range source.Writes {
+		if w.Existed && !w.Exists && w.OldToken != 0 {
+			keys = append(keys, runner.Conditional{
+				State: runner.State{Key: w.Key, Version: a.goal, Mark: w.OldToken}, Instance: w.OldToken,
+			})
+		}
+	}
+	if len(keys) > 0 {
+		a.engine.copy(a.request.db, node, node, keys, a.then, nil, nil)
 	}
 }
 
