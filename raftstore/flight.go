@@ -9,6 +9,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/forward"
 )
 
 // batch is the calls of one entry on its way through the log.
@@ -32,7 +33,7 @@ func (b *batch) answer(replies []resp.Value) {
 }
 
 // fail answers all calls with an error, unless they were answered before.
-func (b *batch) fail(r commands.Result) { fail(b.claim(), r) }
+func (b *batch) fail(f forward.Fate, r commands.Result) { fail(b.claim(), f, r) }
 
 // claim takes the calls, which the caller answers. Those without a call are answered already.
 func (b *batch) claim() []waiting {
@@ -114,7 +115,7 @@ func (s *Store) await(entries []*batch, clock <-chan time.Time) {
 // too long that their outcome is unknown. Their entry keeps its place until Raft decides.
 func (s *Store) giveUp(now time.Time) {
 	for _, b := range s.pen.unanswered() {
-		fail(b.overdue(now, s.cfg.MaxWait), commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
+		fail(b.overdue(now, s.cfg.MaxWait), forward.Lost, commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true})
 	}
 	refuse(s.queue.popOld(now.Add(-s.cfg.MaxWait)), resp.ErrTryAgainLate)
 }
@@ -131,10 +132,10 @@ func (s *Store) finish(b *batch, err error) {
 
 // failure is the result of a call whose entry Raft did not commit. Only an entry that was never appended is surely
 // not executed.
-func (s *Store) failure(err error) commands.Result {
+func (s *Store) failure(err error) (forward.Fate, commands.Result) {
 	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
-		return commands.Result{Reply: resp.ErrTryAgainLeader.Value()}
+		return forward.Moved, commands.Result{Reply: resp.ErrTryAgainLeader.Value()}
 	}
 	s.cfg.Logger.Error("log entry has an unknown outcome", "error", err)
-	return commands.Result{Reply: resp.UnknownOutcome(err).Value(), Close: true}
+	return forward.Lost, commands.Result{Reply: resp.UnknownOutcome(err).Value(), Close: true}
 }

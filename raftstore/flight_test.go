@@ -8,6 +8,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/forward"
 )
 
 // Of the calls of one entry each has its own time: one that waited long for its place in the entry takes nothing from
@@ -33,10 +34,10 @@ func TestCallsOfAnEntryAreLateOneByOne(t *testing.T) {
 				b.waiting = append(b.waiting, waiting{call: call, since: now.Add(-waited)})
 			}
 			for range 2 {
-				fail(b.overdue(now, patience), commands.Result{Reply: resp.Status("late")})
+				fail(b.overdue(now, patience), forward.Lost, commands.Result{Reply: resp.Status("late")})
 			}
 			b.answer(slices.Repeat([]resp.Value{resp.Status("done")}, len(tt.waited)))
-			b.fail(commands.Result{Reply: resp.Status("failed")})
+			b.fail(forward.Lost, commands.Result{Reply: resp.Status("failed")})
 			if text := fmt.Sprint(got); text != "["+tt.want+"]" {
 				t.Errorf("answers %s, want [%s]", text, tt.want)
 			}

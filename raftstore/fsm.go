@@ -29,12 +29,14 @@ func (f fsm) Apply(l *raft.Log) any {
 	f.s.applied(len(w.calls))
 	if b != nil {
 		b.answer(replies)
+	} else {
+		f.s.origin.applied(w, replies)
 	}
 	return nil
 }
 
 // work is what an entry asks for. This node's own entries need no decoding: their requests are still at hand.
-func (fsm) work(b *batch, l *raft.Log) work {
+func (f fsm) work(b *batch, l *raft.Log) work {
 	if b != nil {
 		return b.work
 	}
@@ -44,7 +46,9 @@ func (fsm) work(b *batch, l *raft.Log) work {
 		// this node differ from the others.
 		panic(fmt.Sprintf("log entry %d of term %d: %v", l.Index, l.Term, err))
 	}
-	return bound(e)
+	w := bound(e)
+	f.s.origin.claim(w)
+	return w
 }
 
 // Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.
@@ -58,6 +62,7 @@ func (f fsm) Restore(r io.ReadCloser) error {
 	if err := f.s.machine.restore(r); err != nil {
 		return err
 	}
+	f.s.origin.restored(f.s.machine.ran)
 	for db := range keyspace.Databases {
 		f.s.cfg.Sink.ReadyAll(db)
 	}

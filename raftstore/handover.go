@@ -89,10 +89,20 @@ func (h *handOver) hold(w waiting, refusal resp.Value) *attempt {
 	a.timer = time.AfterFunc(h.heldBack, func() {
 		if a.take() {
 			h.drop(a)
-			a.finish(commands.Result{Reply: a.refusal})
+			a.refuse()
 		}
 	})
 	return a
+}
+
+// refuse answers the attempt with the refusal that it had coming.
+func (a *attempt) refuse() {
+	if a.ticket == nil {
+		a.finish(commands.Result{Reply: a.refusal})
+		return
+	}
+	a.stream.pending.Add(-1)
+	a.stream.store.confirm(trial{a.waiting, a.refusal})
 }
 
 // drop forgets an attempt that is settled. What has no attempts left stays: it is known to be contended.

@@ -31,9 +31,11 @@ func (s *Store) follow() {
 			return
 		case leader := <-s.raft.LeaderCh():
 			s.lead.Store(nil)
+			s.peers.hangUp()
 			if leader {
 				s.takeOver()
 			}
+			s.origin.kick()
 		}
 	}
 }

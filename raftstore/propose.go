@@ -1,6 +1,8 @@
 package raftstore
 
 import (
+	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/raftstore/entry"
+	"github.com/redfence/redfence/raftstore/forward"
 )
 
 // slowEntry is how long an entry may be in the log before somebody waits for what becomes of it. Most are synced in a
@@ -34,7 +37,7 @@ func (s *Store) propose() {
 		if len(calls) == 0 {
 			return
 		}
-		refuse(calls, why) // no lock is held: an answer may bring the next call
+		fail(calls, forward.Moved, commands.Result{Reply: why.Value()}) // no lock is held: an answer may bring the next call
 	}
 }
 
@@ -71,9 +74,30 @@ func (s *Store) encode(calls []waiting, lead *leadership) *batch {
 	for i, w := range calls {
 		b.calls[i] = w.call
 		size += w.size
+		if w.ticket != nil {
+			size += b.name(i, w.ticket)
+		}
 	}
-	b.data = entry.Append(make([]byte, 0, size), b.Header, b.calls)
+	if b.ids == nil {
+		b.data = entry.Append(make([]byte, 0, size), b.Header, b.calls)
+	} else {
+		b.data = entry.AppendNamed(make([]byte, 0, size), b.Header, b.origins, b.calls, b.ids)
+	}
 	return b
+}
+
+// name gives a call of the batch its ID, and returns by how many bytes the entry grows.
+func (b *batch) name(i int, t *ticket) (size int) {
+	if b.ids == nil {
+		b.ids = make([]entry.ID, len(b.calls))
+	}
+	known := slices.IndexFunc(b.origins, func(o entry.Origin) bool { return o.Name == t.from.name })
+	if known < 0 {
+		known, size = len(b.origins), len(t.from.name)+2*binary.MaxVarintLen64
+		b.origins = append(b.origins, entry.Origin{Name: t.from.name, Acked: t.from.acked.Load()})
+	}
+	b.ids[i] = entry.ID{From: known + 1, Seq: t.seq}
+	return size
 }
 
 // take returns the batch whose entry data is, and frees the log: not one of the same bytes, but the very slice that was
@@ -126,13 +150,13 @@ func (p *pen) close() {
 }
 
 func refuse(calls []waiting, why resp.Failure) {
-	fail(calls, commands.Result{Reply: why.Value()})
+	fail(calls, forward.Refused, commands.Result{Reply: why.Value()})
 }
 
-func fail(calls []waiting, r commands.Result) {
+func fail(calls []waiting, f forward.Fate, r commands.Result) {
 	for _, w := range calls {
 		if w.call != nil {
-			w.finish(r)
+			w.end(f, r)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/raftstore/entry"
+	"github.com/redfence/redfence/raftstore/forward"
 )
 
 // Bounds of what waits for the log.
@@ -20,15 +21,30 @@ const (
 type waiting struct {
 	call   *commands.Call
 	stream *Stream // nil for calls of the store itself
+	ticket *ticket // nil while no other node has a vote
 	size   int     // bytes in the log, at most
 	since  time.Time
 }
 
-// finish answers the call.
-func (w waiting) finish(r commands.Result) {
+// finish answers the call with the result of its execution.
+func (w waiting) finish(r commands.Result) { w.end(forward.Done, r) }
+
+// end says what became of the call.
+func (w waiting) end(f forward.Fate, r commands.Result) {
 	if w.stream != nil {
 		w.stream.pending.Add(-1)
+	}
+	w.tell(f, r)
+}
+
+// tell is end for a call that was not counted as pending.
+func (w waiting) tell(f forward.Fate, r commands.Result) {
+	if w.stream != nil && (f == forward.Done || w.ticket == nil) {
 		w.stream.store.machine.locks.answered(w.call, r.Reply)
+	}
+	if w.ticket != nil {
+		w.ticket.told(f, r)
+		return
 	}
 	w.call.Done(r)
 }

@@ -39,6 +39,9 @@ type Store struct {
 	ticking atomic.Bool   // an empty entry is on its way
 
 	member   member
+	origin   *origin // of this node's calls; nil when it has no cluster port
+	peers    peers   // followers that are connected to this node
+	trials   trials
 	handOver handOver
 	stats    Counters
 	closing  chan struct{}
@@ -71,6 +74,9 @@ func Open(cfg Config) (_ *Store, err error) {
 	if err = s.openPort(); err != nil {
 		return nil, err
 	}
+	if s.port != nil {
+		s.origin = newOrigin(s)
+	}
 	logger := raftLogger(cfg.Logger)
 	if s.disk, err = openDisk(filepath.Join(cfg.Dir, "raft"), cfg.LogStore, logger); err != nil {
 		return nil, err
@@ -81,6 +87,7 @@ func Open(cfg Config) (_ *Store, err error) {
 	}
 	s.done.Add(4)
 	s.startMember()
+	s.startForwarding()
 	go s.follow()
 	go s.attend()
 	go s.expire()
@@ -149,6 +156,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		s.done.Wait()
 		s.lead.Store(nil)
+		s.origin.close()
 		err = errors.Join(s.raft.Shutdown().Error(), s.release())
 	})
 	return err

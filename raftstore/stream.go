@@ -6,6 +6,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/raftstore/forward"
 	"github.com/redfence/redfence/raftstore/keyspace"
 )
 
@@ -15,15 +16,28 @@ type Stream struct {
 	pending atomic.Int64 // calls that wait for the log, or are held back
 	held    *attempt     // the last call, if it was held back
 	lane    lane         // its place in the queue
+
+	number uint64       // of the session among those of this process, in a cluster
+	unsent atomic.Int64 // calls that wait for a leader
+	open   atomic.Int64 // calls of the origin that are not answered
 }
 
 // Open starts the stream of a session.
-func (s *Store) Open() *Stream { return &Stream{store: s} }
+func (s *Store) Open() *Stream {
+	st := &Stream{store: s}
+	if s.origin != nil {
+		st.number = s.origin.sessions.Add(1)
+	}
+	return st
+}
 
 // Close ends the stream, whose client is gone. Calls that still wait for the log are dropped, so that clients which
 // come, ask for much and leave do no work that nobody waits for; what is in an entry takes effect.
 func (st *Stream) Close() {
 	refuse(st.store.queue.abandon(&st.lane), resp.ErrAbandoned)
+	if st.store.origin != nil {
+		st.store.origin.hangUp(st)
+	}
 }
 
 // Submit runs a call, or puts it into the queue for the log. A call that may change nothing is first tried without
@@ -32,6 +46,10 @@ func (st *Stream) Close() {
 func (st *Stream) Submit(c *commands.Call) {
 	s := st.store
 	lead := s.lead.Load()
+	if s.origin != nil && (lead == nil || !lead.alone.Load() || st.open.Load() > 0) {
+		s.origin.submit(st, c)
+		return
+	}
 	if lead == nil {
 		st.done(c, s.noLeader().Value())
 		return
@@ -71,14 +89,22 @@ func (s *Store) tryWithout(c *commands.Call, lead *leadership) (resp.Value, bool
 // answer gives a call the reply that it got without the log. A refused attempt on a lock that changes hands quickly
 // is held back for a moment.
 func (st *Stream) answer(w waiting, v resp.Value) {
-	if v.IsNull() && wantsAbsent(w.call) {
-		st.pending.Add(1)
-		if st.held = st.store.handOver.hold(w, v); st.held != nil {
-			return
-		}
-		st.pending.Add(-1)
+	if !st.heldBack(w, v) {
+		st.done(w.call, v)
 	}
-	st.done(w.call, v)
+}
+
+// heldBack tells whether an attempt is held back. Then it counts as pending.
+func (st *Stream) heldBack(w waiting, v resp.Value) bool {
+	if !v.IsNull() || !wantsAbsent(w.call) {
+		return false
+	}
+	st.pending.Add(1)
+	if st.held = st.store.handOver.hold(w, v); st.held != nil {
+		return true
+	}
+	st.pending.Add(-1)
+	return false
 }
 
 // done answers a call that has not been counted as pending.
@@ -89,9 +115,16 @@ func (st *Stream) done(c *commands.Call, v resp.Value) {
 
 // enqueue puts a call into the queue for the log. Its stream has counted it.
 func (s *Store) enqueue(w waiting) {
-	if err := s.queue.push(w); err != nil {
-		w.finish(commands.Result{Reply: resp.ReplyFor(err)})
+	err := s.queue.push(w)
+	if err == nil {
+		return
 	}
+	refused := commands.Result{Reply: resp.ReplyFor(err)}
+	if w.ticket != nil {
+		go w.end(forward.Refused, refused) // not here: the caller may hold origin.turn
+		return
+	}
+	w.end(forward.Refused, refused)
 }
 
 // mayChangeNothing tells whether a call is worth a try without the log.

@@ -15,6 +15,10 @@ const aloneTimeout = 50 * time.Millisecond
 // before one of them gets the vote of the other (pre-vote), which takes at most twice that.
 const defaultHeartbeat = 500 * time.Millisecond
 
+// commitTimeout is after how long without a new entry the followers are told what is committed, at random up to twice that.
+// Publications and wake-ups wait for it on a quiet follower.
+const commitTimeout = 5 * time.Millisecond
+
 func (s *Store) raftConfig(logger hclog.Logger) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(s.id.serverID())
@@ -24,6 +28,7 @@ func (s *Store) raftConfig(logger hclog.Logger) *raft.Config {
 	beat := aloneTimeout
 	if s.port != nil {
 		beat = s.cfg.Cluster.Heartbeat
+		c.CommitTimeout = commitTimeout
 	}
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = beat, beat, beat
 	c.SnapshotThreshold = s.cfg.SnapshotEntries
