@@ -41,7 +41,7 @@ func (c *nodes) routed() {
 }
 
 func TestAnyNodeServesAnyClient(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.routed()
 	a, b := c.followers()[0].Open(), c.followers()[1].Open()
 	token := do(t, a, "SET", "lock", "me", "NX", "PX", "60000", "FENCE").Reply.Int()
@@ -86,7 +86,7 @@ func exec(t *testing.T, st *Stream, watched []commands.Watch, lines ...[]string)
 }
 
 func TestAWatchHoldsOnEveryNode(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.routed()
 	a, b := c.followers()[0].Open(), c.followers()[1].Open()
 	watch := func() []commands.Watch {
@@ -105,7 +105,7 @@ func TestAWatchHoldsOnEveryNode(t *testing.T) {
 }
 
 func TestReadsOfAClusterAreNotLogged(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.routed()
 	do(t, c.leader().Open(), "SET", "lock", "me", "PX", "60000")
 	for _, s := range c.running() {
@@ -127,7 +127,7 @@ func TestReadsOfAClusterAreNotLogged(t *testing.T) {
 
 // TestCallsOfASessionKeepTheirOrder pipelines through a follower.
 func TestCallsOfASessionKeepTheirOrder(t *testing.T) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.routed()
 	st := c.followers()[0].Open()
 	var all sync.WaitGroup
@@ -200,7 +200,7 @@ func TestNothingIsAppliedTwice(t *testing.T) {
 }
 
 func countThrough(t *testing.T, rounds int, change func(*nodes)) {
-	c := startNodes(t, 3)
+	c := startNodes(t)
 	c.routed()
 	n := &tally{replies: map[int64]bool{}, refused: map[string]int{}}
 	for range rounds {

@@ -149,6 +149,8 @@ func (o *origin) enlist(p *pending) error {
 	switch {
 	case o.closed:
 		return resp.ErrShuttingDown
+	case o.s.sitting.Load():
+		return resp.ErrRecovering // for longer than anybody waits
 	case p.size > maxCallBytes:
 		return resp.ErrCallTooLarge
 	case open >= max(reservedCalls, limit-len(o.calls)) || o.bytes+p.size > maxQueueBytes && open > 0:
@@ -360,6 +362,9 @@ func (o *origin) drop(why resp.Failure, which func(*pending) bool) {
 // expire answers the calls that have waited too long.
 func (o *origin) expire(now time.Time) {
 	patience := o.s.cfg.MaxWait
+	if o.s.sitting.Load() {
+		o.drop(resp.ErrRecovering, func(p *pending) bool { return !p.sent && !p.doubt })
+	}
 	o.drop(resp.ErrUnknownOutcome, func(p *pending) bool {
 		late := now.Sub(p.since) - patience
 		return !p.pure && (p.sent && late > patience/8 || p.doubt && late > 0)
