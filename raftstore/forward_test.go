@@ -261,6 +261,40 @@ func increment(t *testing.T, st *Stream, n *tally, stop chan struct{}) {
 	}
 }
 
+// TestWhatIsToldOnEveryNode: publications are counted and told on the node of the client, and a barrier is behind all that
+// was acknowledged elsewhere.
+func TestWhatIsToldOnEveryNode(t *testing.T) {
+	c := reserve(t, 3)
+	told := make([]chan string, 3)
+	for i := range c.stores {
+		told[i] = make(chan string, 1000)
+		cfg := c.config(i)
+		cfg.Sink = sinkFunc(func(m commands.Message) int {
+			told[i] <- m.Payload
+			return 10 + i
+		})
+		c.startWith(i, cfg)
+	}
+	c.ready()
+	c.routed()
+	for n := range 5 {
+		for i, s := range c.stores {
+			if got := do(t, s.Open(), "PUBLISH", "ch", "m").Reply.Int(); got != int64(10+i) {
+				t.Errorf("PUBLISH on node %d: %d receivers", i, got)
+			}
+			barrier := make(chan error, 1)
+			other := (i + 1) % 3
+			c.stores[other].Barrier(func(err error) { barrier <- err })
+			if err := <-barrier; err != nil {
+				t.Fatal(err)
+			}
+			if got := len(told[other]); got != 3*n+i+1 {
+				t.Errorf("behind the barrier node %d was told of %d publications, want %d", other, got, 3*n+i+1)
+			}
+		}
+	}
+}
+
 func TestPeersAgree(t *testing.T) {
 	servers := func(voters string) (list []raft.Server) {
 		for _, id := range strings.Split(voters, "") {

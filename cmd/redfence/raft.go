@@ -42,8 +42,9 @@ func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config 
 // Open is part of proxy.Backend.
 func (b raftStore) Open() proxy.Stream { return b.Store.Open() }
 
-// Listen is part of proxy.Backend. All that happens comes out of this node's own log, so nothing is to be done.
-func (raftStore) Listen(_ proxy.Topic, ready func(error)) { ready(nil) }
+// Listen is part of proxy.Backend. All that happens comes out of this node's own log. A node that is behind the others first
+// runs what they have acknowledged.
+func (b raftStore) Listen(_ proxy.Topic, ready func(error)) { b.Barrier(ready) }
 
 // Unlisten is part of proxy.Backend.
 func (raftStore) Unlisten(proxy.Topic) {}
