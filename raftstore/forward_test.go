@@ -297,7 +297,7 @@ func TestWhatIsToldOnEveryNode(t *testing.T) {
 
 func TestPeersAgree(t *testing.T) {
 	servers := func(voters string) (list []raft.Server) {
-		for _, id := range strings.Split(voters, "") {
+		for id := range strings.SplitSeq(voters, "") {
 			list = append(list, raft.Server{ID: raft.ServerID(strings.ToLower(id)), Suffrage: raft.Voter})
 			if id != strings.ToLower(id) {
 				list[len(list)-1].Suffrage = raft.Nonvoter
@@ -330,7 +330,7 @@ func TestPeersAgree(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &peers{conns: map[string]*inbound{}}
-			for _, id := range strings.Split(strings.ToLower(tt.connected), "") {
+			for id := range strings.SplitSeq(strings.ToLower(tt.connected), "") {
 				p.conns[id] = &inbound{server: id, out: silent()}
 			}
 			v := p.ask(5, servers(tt.servers), "a")

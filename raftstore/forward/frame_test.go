@@ -24,13 +24,15 @@ var frames = []struct {
 	{"welcome", Frame{Kind: Welcome, Term: 300}, "\x00\x00\x00\x03W\xac\x02"},
 	{"close", Frame{Kind: Close, Session: 7}, "\x00\x00\x00\x02C\x07"},
 	{
-		"answer", Frame{Kind: Answer, Round: 4, Seq: 9, Fate: Lost, Cut: true, Reply: resp.Err("ERR x")},
+		"answer",
+		Frame{Kind: Answer, Round: 4, Seq: 9, Fate: Lost, Cut: true, Reply: resp.Err("ERR x")},
 		"\x00\x00\x00\x0cA\x04\x09\x03\x01\x03\x05ERR x",
 	},
 	{"ping", Frame{Kind: Ping, Seq: 1}, "\x00\x00\x00\x02P\x01"},
 	{"pong", Frame{Kind: Pong, Seq: 1, Term: 2}, "\x00\x00\x00\x03Q\x01\x02"},
 	{
-		"submit", Frame{
+		"submit",
+		Frame{
 			Kind: Submit, Session: 1, Round: 4, Seq: 2, Acked: 1, Age: 5, Logged: true,
 			Call: &commands.Call{Requests: []*commands.Request{{DB: 1, Args: []string{"GET", "k"}}}},
 		},
