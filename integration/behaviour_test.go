@@ -30,6 +30,7 @@ type backend struct {
 var backends = []backend{
 	{name: "redis-server", start: startRedis},
 	{name: "raft", start: startRaft, fences: true},
+	{name: "raft3", start: startRaftCluster, fences: true},
 	{name: "quorum3", start: startQuorum(3), fences: true},
 	{name: "quorum5", start: startQuorum(5), fences: true},
 }
