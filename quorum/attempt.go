@@ -82,7 +82,7 @@ func (e *Engine) send(r *request) {
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,
-		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || e.anyQuarantined(), NoTokens: e.clockIsOff(),
+		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || r.releases() || e.anyQuarantined(), NoTokens: e.clockIsOff(),
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()
@@ -145,19 +145,39 @@ func (a *attempt) then(f func()) { a.todo = append(a.todo, f) }
 
 // Where a request is on its way to a node.
 const (
-	queued int32 = iota
+	queued    int32 = iota
+	lingering       // queued, and won by others
 	sent
 	withdrawn
 )
 
+// lingerShare is how large a part of the timeout what was won by others may have waited when it is sent to the rest of the
+// nodes. So a node that is only a little behind has what the others have, and one that falls back gets less to do.
+const lingerShare = 8
+
 // withdrawn is asked by a node that is about to write the request to its socket.
 func (a *attempt) withdrawn(node int) bool {
-	return !a.written[node].CompareAndSwap(queued, sent) && a.written[node].Load() == withdrawn
+	w := &a.written[node]
+	if w.CompareAndSwap(queued, sent) {
+		return false
+	}
+	if w.Load() == lingering && a.engine.cfg.Clock.Now()-a.began > a.engine.cfg.Timeout/lingerShare {
+		w.CompareAndSwap(lingering, withdrawn)
+	}
+	return !w.CompareAndSwap(lingering, sent) && w.Load() == withdrawn
 }
 
 // withdraw takes the request back from a node that has not answered. It tells whether it was not on its way yet.
 func (a *attempt) withdraw(node int) bool {
-	return a.written[node].CompareAndSwap(queued, withdrawn)
+	w := &a.written[node]
+	return w.CompareAndSwap(queued, withdrawn) || w.CompareAndSwap(lingering, withdrawn)
+}
+
+// linger ends the wait for a node that is to do what the others have won, if it can do so soon.
+func (a *attempt) linger(node int) {
+	a.written[node].CompareAndSwap(queued, lingering)
+	a.votes.Add(node, &tally.Answer{Reason: "not waited for", Ran: true})
+	a.late[node] = true
 }
 
 // outcome takes what a node answered to the request.
@@ -167,6 +187,7 @@ func (a *attempt) outcome(node int, o Outcome) {
 		answer = &tally.Answer{Reason: o.Reason, Ran: o.Ran}
 	}
 	a.engine.noteClock(node, answer)
+	a.request.learn(answer)
 	a.do(func() {
 		if a.votes.Of(node) != nil && !a.late[node] {
 			return // taken back before it was sent
@@ -213,7 +234,7 @@ func (a *attempt) giveUp(node int, why tally.Reason) {
 // judge decides the vote as soon as it can be.
 func (a *attempt) judge() {
 	verdict := a.votes.Verdict()
-	if verdict == tally.Pending || verdict == tally.Lost && a.expects() {
+	if verdict == tally.Pending || verdict == tally.Lost && a.expects() || verdict == tally.Won && a.maySucceed() {
 		return
 	}
 	if a.stop != nil {
@@ -221,7 +242,11 @@ func (a *attempt) judge() {
 	}
 	a.then(a.engine.pass)
 	for i, answer := range a.votes.All() {
-		if answer == nil {
+		switch {
+		case answer != nil:
+		case verdict == tally.Won && a.votes.Winner().Wrote():
+			a.linger(i)
+		default:
 			a.giveUp(i, "not waited for")
 		}
 	}

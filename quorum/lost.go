@@ -31,6 +31,9 @@ func (a *attempt) lost() {
 // kind is what the request is, as far as its line and the answers tell.
 func (a *attempt) kind() tally.Kind {
 	kind := a.votes.Kind()
+	if kind == tally.Read && a.request.ended != nil && a.request.releases() {
+		return tally.Release
+	}
 	if kind == tally.Read && !a.request.onlyReads() {
 		return tally.Acquire // nobody wrote, but somebody who did not answer may have
 	}
@@ -94,7 +97,7 @@ func (a *attempt) retract(with resp.Failure) {
 		switch {
 		case answer.Answered() && answer.Wrote():
 			a.undo(node)
-		case !answer.Answered() && answer.Ran:
+		case !answer.Answered() && answer.Ran && !a.withdraw(node):
 			a.left[node] = true
 		}
 	}

@@ -2,7 +2,9 @@ package quorum
 
 import (
 	"slices"
+	"time"
 
+	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
@@ -110,6 +112,9 @@ func (a *attempt) drove() {
 		}
 	}
 	r, source := a.request, a.votes.Of(a.furthest())
+	if r.ended = a.executed(); !ended(source) && r.ended != nil {
+		source = r.ended
+	}
 	switch {
 	case without >= a.engine.need:
 		receivers := a.announce(source)
@@ -127,9 +132,10 @@ func (a *attempt) drove() {
 		a.finish(func() { r.answer(v) })
 	case a.votes.Answered() < a.engine.need:
 		v := a.tooFew()
-		a.finish(func() { r.answer(v) })
+		a.finish(func() { a.releaseAgain(renewalPause, v) })
 	default:
-		a.finish(a.releaseAgain)
+		v := a.unknown()
+		a.finish(func() { a.releaseAgain(0, v) })
 	}
 }
 
@@ -148,11 +154,12 @@ func (a *attempt) endOn(node int, source *tally.Answer) {
 	}
 }
 
-// releaseAgain repeats a release that too few nodes have executed to count, while there is time.
-func (a *attempt) releaseAgain() {
+// releaseAgain repeats a release that too few nodes have executed to count, while there is time; then it answers v. A
+// client that was told to repeat it would be told that there is nothing to release, by the nodes that have executed it.
+func (a *attempt) releaseAgain(pause time.Duration, v resp.Value) {
 	if a.request.age() < retryBudget && a.request.tries < maxRetries {
-		a.request.again(0)
+		a.request.again(pause)
 		return
 	}
-	a.request.answer(a.unknown())
+	a.request.answer(v)
 }

@@ -27,6 +27,7 @@ type request struct {
 	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none
 	past    []*attempt      // that were lost, and put back as far as could be
 	renewed map[int]bool    // nodes on which an attempt found the hold already there
+	ended   *tally.Answer   // of a node on which an earlier attempt ended a hold
 	crowd   *crowd          // of those that want the same absent key
 }
 

@@ -147,6 +147,9 @@ func (a *attempt) granted() {
 	if winner.IsToken {
 		reply = resp.Int(int64(a.token(winner.Writes[0])))
 	}
+	if done := a.outvoted(); done != nil {
+		winner, reply = done, done.Reply
+	}
 	a.stands = true
 	receivers := a.announce(winner)
 	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, winner.Messages, *receivers)) })

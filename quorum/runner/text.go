@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Text is a client's script, ready to run on nodes. A node must have accepted it by SCRIPT LOAD before (Check): a text
@@ -17,6 +18,29 @@ type Text struct {
 	batch     batch
 	firstCall int   // the line of the first call of a command
 	form      *form // what it does, if that is known
+	wrote     atomic.Uint32
+}
+
+// What a script was seen to write.
+const (
+	wroteEnds  = 1 << iota // it ended holds and did nothing else
+	wroteOther             // anything else
+)
+
+// Wrote notes what the script did on a node: only ended holds, or something else.
+func (t *Text) Wrote(onlyEnds bool) {
+	what := uint32(wroteOther)
+	if onlyEnds {
+		what = wroteEnds
+	}
+	if t.wrote.Load()&what == 0 {
+		t.wrote.Or(what)
+	}
+}
+
+// Releases tells whether the script is one that only ends holds, as far as it is known by now.
+func (t *Text) Releases() bool {
+	return t.form != nil && !t.form.extends || t.wrote.Load() == wroteEnds
 }
 
 // NewText prepares a script. The program that wraps it is made when it is first needed.
