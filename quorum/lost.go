@@ -129,7 +129,7 @@ func (a *attempt) undoWrites(node int, writes []tally.Write) {
 	a.left[node], a.active[node] = true, true
 	a.waiting++
 	a.engine.stats.undone.Add(1)
-	u := &undo{node: node, began: a.engine.cfg.Clock.Now(), pause: a.engine.cfg.Timeout / undoPerStep}
+	u := &undo{node: node, began: a.engine.cfg.Clock.Now(), pause: a.engine.unhurried() / undoPerStep}
 	u.over = a.engine.mend(a.request.db, keysOf(writes))
 	a.putBack(u, writes, 1)
 }

@@ -33,7 +33,13 @@ type waiter struct {
 func (w *waiter) wake() { w.once.Do(w.goOn) }
 
 // restFor is how long the requests for a key wait for a mending.
-func (e *Engine) restFor() time.Duration { return e.cfg.Timeout * 3 / 2 }
+func (e *Engine) restFor() time.Duration { return e.unhurried() * 3 / 2 }
+
+// mostUnhurried bounds what pauses are a part of, where nodes are waited for very long: clients wait 3 s for a reply.
+const mostUnhurried = 100 * time.Millisecond
+
+// unhurried is what a node is given for an answer as a rule.
+func (e *Engine) unhurried() time.Duration { return min(e.cfg.Timeout, mostUnhurried) }
 
 // mend says that keys are being mended. The function that it returns says that they are no more; it is called once, and
 // without locks, for it sends what has waited.

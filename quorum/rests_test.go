@@ -110,3 +110,13 @@ func TestAShorterTTLEndsNoHold(t *testing.T) {
 		t.Error("it is carried on, or put back")
 	}
 }
+
+// TestRestsAreShortWhateverTheTimeout: clients give up after 3 s, so nobody rests for a part of a long timeout.
+func TestRestsAreShortWhateverTheTimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{40 * time.Millisecond: 60 * time.Millisecond, 10 * time.Second: 150 * time.Millisecond} {
+		e := &Engine{cfg: Config{Timeout: timeout}}
+		if got := e.restFor(); got != want {
+			t.Errorf("with a timeout of %v requests rest for %v, want %v", timeout, got, want)
+		}
+	}
+}
