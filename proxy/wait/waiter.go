@@ -19,7 +19,7 @@ type Waiter struct {
 	places  []entered
 	timer   *time.Timer
 	state   state
-	tried   bool // in vain
+	tried   bool   // in vain
 	verdict func() // ends the wait unless the call under way brings an element
 }
 
