@@ -3,6 +3,7 @@ package integration
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,24 +134,17 @@ func (p clientPrograms) testContentionIsNoticed(t *testing.T) {
 // onRedis tells whether the programs are to judge a real redis-server, which shows that they ask for nothing else.
 func onRedis() bool { return os.Getenv("REDFENCE_CLIENTS_ON") == "redis-server" }
 
-// clientBackend is what the programs of this run talk to: what REDFENCE_CLIENTS_ON names, else one of Redfence's own,
-// each in its turn.
+// clientBackend is what the programs of this run talk to: what REDFENCE_CLIENTS_ON names, else raft mode on one node.
+// The long run goes through all of Redfence's own, see .ci/long.
 func clientBackend(t *testing.T) backend {
 	t.Helper()
-	name := os.Getenv("REDFENCE_CLIENTS_ON")
-	if name == "" {
-		own := backends[1:]
-		return own[commitNumber(t)/rotationStep%uint64(len(own))]
-	}
+	name := cmp.Or(os.Getenv("REDFENCE_CLIENTS_ON"), "raft")
 	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
 	if i < 0 {
 		t.Fatalf("REDFENCE_CLIENTS_ON is %q, which is none of the backends", name)
 	}
 	return backends[i]
 }
-
-// rotationStep makes the backend's turn independent of that of the programs' variants, of which there are up to four.
-const rotationStep = 12
 
 // startServer starts the server under test and answers its address.
 func startServer(t *testing.T) string {
