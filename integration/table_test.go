@@ -9,8 +9,10 @@ import (
 	"github.com/redfence/redfence/integration/harness"
 )
 
-// ownCommands have no counterpart in Redis 7.0: fencing is ours, the others came later.
-var ownCommands = []string{"fence", "delex", "digest", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid"}
+// ownCommands have no counterpart in Redis 7.0: fencing and what is about the cluster is ours, the others came later.
+var ownCommands = []string{
+	"fence", "redfence", "redfence|help", "redfence|member", "redfence|status", "delex", "digest", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid",
+}
 
 // otherArity are the commands that took more arguments in Redis 7.2.
 var otherArity = []string{"zrank", "zrevrank"}
