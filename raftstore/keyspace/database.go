@@ -87,8 +87,8 @@ func (ks *Keyspace) nextDue() (db int, first dueKey, ok bool) {
 	return db, first, ok
 }
 
-// NextDeadline is the store time in ms at which the next key is due, if any key has a TTL.
+// NextDeadline is the store time in ms from which on the next key is gone, if any key has a TTL.
 func (ks *Keyspace) NextDeadline() (int64, bool) {
 	_, first, ok := ks.nextDue()
-	return first.deadline, ok
+	return saturatingAdd(first.deadline, 1), ok
 }

@@ -95,7 +95,7 @@ func TestRollbackRestoresEverything(t *testing.T) {
 	if n := len(txn.Events()); n != 0 {
 		t.Errorf("%d events left after a rollback", n)
 	}
-	if at, ok := ks.NextDeadline(); !ok || at != 1001 || ks.dbs[0].due.Len() != 1 {
+	if at, ok := ks.NextDeadline(); !ok || at != 1002 || ks.dbs[0].due.Len() != 1 {
 		t.Errorf("expiry queue: next %d, %v, length %d", at, ok, ks.dbs[0].due.Len())
 	}
 }
@@ -114,7 +114,7 @@ func TestTryDecidesWhatChangesNothing(t *testing.T) {
 		{"NX on a free key", 120, []string{"SET", "free", "b", "NX", "PX", "10"}, true},
 		{"DEL of an absent key", 120, []string{"DEL", "free"}, false},
 		{"DEL of a key", 120, []string{"DEL", "held"}, true},
-		{"a read of a due key", 150, []string{"GET", "held"}, true},
+		{"a read of a due key", 151, []string{"GET", "held"}, true},
 		{"a publication", 120, []string{"PUBLISH", "ch", "m"}, true},
 	}
 	before := dump(t, ks)

@@ -9,7 +9,7 @@ type object struct {
 	key      string     // the key itself, so that indexes share one copy of it
 	str      string     // the value of a string key
 	coll     collection // the value of any other key; nil for strings
-	deadline int64      // store time in ms from which on the key is gone; 0 means never
+	deadline int64      // store time in ms, the last at which the key is there; 0 means never
 	absolute int64      // the absolute expiry that a client gave, ms since the Unix epoch; 0 when it gave a TTL
 	token    int64      // fencing token of this instance of the key
 	since    int64      // store time in ms of the token; 0 when that is not known, after a snapshot; not part of the state

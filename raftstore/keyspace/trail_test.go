@@ -38,7 +38,7 @@ func TestTrail(t *testing.T) {
 		"overwritten":                    {"SET s w", "changed s"},
 		"overwritten by itself":          {"SET s v", ""},
 		"another TTL":                    {"PEXPIRE ttl 6000", "changed ttl"},
-		"the same TTL":                   {"PEXPIRE ttl 4999", ""},
+		"the same TTL":                   {"PEXPIRE ttl 4998", ""},
 		"no TTL":                         {"PERSIST ttl", "changed ttl"},
 		"a new key with a TTL":           {"SET new v PX 5", "changed new"},
 		"deleted":                        {"DEL s nokey h", "changed s, changed h"},
@@ -63,7 +63,7 @@ func TestTrail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ks := New()
 			run(t, ks, Stamp{Now: 10, Wall: 60_000_000}, setup...)
-			txn := ks.Begin(Stamp{Now: 11, Wall: 60_000_000})
+			txn := ks.Begin(Stamp{Now: 12, Wall: 60_000_000})
 			txn.Trace(true, true)
 			txn.Mark() // one step, as of a script
 			for line := range strings.SplitSeq(tt.lines, "; ") {

@@ -199,13 +199,14 @@ func (t *Txn) find(key string) *object {
 	return nil
 }
 
-// present tells whether a key is there at the time of the transaction. A dry one takes note when the clock says no
+// present tells whether a key is there at the time of the transaction: up to and with the millisecond of its deadline, for
+// times are cut off to whole ones, and no lease may end a fraction early. A dry one takes note when the clock says no
 // and the log has not said so yet.
 func (t *Txn) present(o *object) bool {
-	if o.deadline == 0 || o.deadline > t.stamp.Clock {
+	if o.deadline == 0 || o.deadline >= t.stamp.Clock {
 		return true
 	}
-	if t.dry && o.deadline > t.stamp.Now {
+	if t.dry && o.deadline >= t.stamp.Now {
 		t.due = true
 		return true
 	}
@@ -329,7 +330,7 @@ func (t *Txn) expire(key string) {
 func (t *Txn) ExpireDue(limit int) {
 	for range limit {
 		db, first, ok := t.ks.nextDue()
-		if !ok || first.deadline > t.stamp.Now {
+		if !ok || first.deadline >= t.stamp.Now {
 			return
 		}
 		t.db = db
