@@ -36,18 +36,11 @@ func TestCrowdsLeaveOthersAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := harness.StartRedfenceWith(t, harness.Options{NoRace: true, Args: []string{"--http-listen", "127.0.0.1:0"}})
-			p := startProbe(t, s.Addr)
-			await(t, p.expect(probeFigures), "figures of the idle server")
-			idle, _ := p.p99(t)
+			c := besideIdle(t, s)
 			before := openResources(t, s)
 			s.ResetPeak()
-			during := p.expect(probeFigures)
-			if err := attack(s); err != nil {
-				t.Error(err)
-			}
-			await(t, during, "another client's answers")
-			p99, worst := p.p99(t)
-			t.Logf("p99 %v, worst %v, idle p99 %v, memory up to %d MiB", p99, worst, idle, s.PeakRSS()>>20)
+			c.during(t, func(<-chan struct{}) error { return attack(s) })
+			t.Logf("memory up to %d MiB", s.PeakRSS()>>20)
 			if peak := s.PeakRSS(); peak > hostileMemory {
 				t.Errorf("memory reached %d MiB", peak>>20)
 			}
