@@ -268,7 +268,7 @@ func TestANewDeadlineDoesNotUndoANudge(t *testing.T) {
 	s := newSession(srv, 1, near)
 	s.blocked.holding.Store(true)
 	s.resume()
-	s.limitIdle()
+	s.limitRead()
 	guard := time.AfterFunc(patience, func() { _ = far.Close() })
 	defer guard.Stop()
 	_, err := near.Read(make([]byte, 1))

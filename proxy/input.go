@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/redfence/redfence/commands/resp"
 )
@@ -9,6 +10,10 @@ import (
 // DefaultMaxInput is the number of bytes that all connections together may have sent of requests that are not whole
 // yet: two arguments of the largest size.
 const DefaultMaxInput = 2 * DefaultMaxBulk
+
+// DefaultInputTimeout is how long a client may stop in the middle of a large request, or of a large MULTI, before it is
+// cut off: else a few that stall would keep the room of all.
+const DefaultInputTimeout = time.Minute
 
 // freeInput is the size up to which a buffer does not count, so that small requests are always served.
 const freeInput = 16 << 10
@@ -66,6 +71,14 @@ func (s *session) charge() error {
 			"limit", s.srv.cfg.MaxInput, "bytes", size)
 	}
 	return err
+}
+
+// tellStalled logs that the client goes because it stopped in the middle of a large request, if it did.
+func (s *session) tellStalled() {
+	if s.input.taken > 0 {
+		s.srv.log.Warn("cut off a client that stopped inside a large request", "client", s.raw.RemoteAddr(),
+			"bytes", s.input.taken, "after", s.srv.cfg.InputTimeout)
+	}
 }
 
 // refund gives back what the session had of the budget. It reads no more.

@@ -52,3 +52,26 @@ func TestQueuedCommandsAreUnfinished(t *testing.T) {
 	require.Empty(t, c.rest())
 	require.Eventually(t, func() bool { return srv.input.used.Load() == 0 }, patience, time.Millisecond)
 }
+
+// Who stops inside a large request does not keep the room of others for ever; an idle client and a small unfinished request
+// take none.
+func TestStalledRequestsGiveTheirRoomBack(t *testing.T) {
+	srv, addr := start(t, Config{Limits: Limits{InputTimeout: 50 * time.Millisecond}})
+	idle, small := dial(t, addr), dial(t, addr)
+	require.Equal(t, "+PONG", idle.do("PING"))
+	small.send("*2\r\n$4\r\nECHO\r\n$5\r\nab")
+	for name, unfinished := range map[string]string{
+		"large argument": "*2\r\n$4\r\nECHO\r\n$200000\r\n" + strings.Repeat("x", 100_000),
+		"large MULTI":    "MULTI\r\n" + strings.Repeat("SET k "+strings.Repeat("x", 4_000)+"\r\n", 20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			stalled := dial(t, addr)
+			stalled.send(unfinished)
+			stalled.rest() // up to the end of the connection
+			require.Eventually(t, func() bool { return srv.input.used.Load() == 0 }, patience, time.Millisecond)
+		})
+	}
+	require.Equal(t, "+PONG", idle.do("PING"))
+	small.send("cde\r\n")
+	require.Equal(t, "$5 abcde", small.next())
+}

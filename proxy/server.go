@@ -31,6 +31,7 @@ type Limits struct {
 	MaxOutput    int           // bytes that wait for one slow reader
 	MaxInput     int           // bytes of requests that are not whole yet, over all connections
 	IdleTimeout  time.Duration // time without a command after which a connection is closed
+	InputTimeout time.Duration // the same inside a request that counts in MaxInput
 	WriteTimeout time.Duration // time without progress of a write after which a connection is closed
 }
 
@@ -50,6 +51,9 @@ func (l Limits) withDefaults() Limits {
 		if *field.n == 0 {
 			*field.n = field.normal
 		}
+	}
+	if l.InputTimeout == 0 {
+		l.InputTimeout = DefaultInputTimeout
 	}
 	if l.WriteTimeout == 0 {
 		l.WriteTimeout = DefaultWriteTimeout

@@ -51,6 +51,7 @@ type session struct {
 	mute     bool   // the command at hand is not answered
 	leaving  bool   // the command at hand is the last
 	readAt   time.Time
+	limited  bool   // reads have a deadline
 	turn     *turns // at lengthy work; nil for none
 	topics   subscriptions
 
@@ -230,34 +231,50 @@ func (s *session) read() error {
 // blocked command was answered meanwhile.
 func (s *session) receive() (int, error) {
 	for {
-		s.limitIdle()
+		s.limitRead()
 		n, err := s.conn.Read(s.in.room())
 		switch {
 		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
 		case s.awoken():
 			return 0, nil
-		case s.srv.draining.Load() || !s.out.owes():
+		case s.srv.draining.Load():
+			return 0, err
+		case !s.out.owes():
+			s.tellStalled()
 			return 0, err
 		}
 	}
 }
 
-// limitIdle sets the idle time-out, from which subscribers are exempt. A drain that came in between must not be
-// forgotten.
-func (s *session) limitIdle() {
-	if s.srv.cfg.IdleTimeout == 0 {
+// limitRead sets the time by which the client must send something. A drain that came in between must not be forgotten.
+func (s *session) limitRead() {
+	limit := s.readTimeout()
+	if limit == 0 && !s.limited {
 		return
 	}
+	s.limited = limit > 0
 	var deadline time.Time
-	if !s.topics.any() {
-		deadline = time.Now().Add(s.srv.cfg.IdleTimeout)
+	if s.limited {
+		deadline = time.Now().Add(limit)
 	}
 	_ = s.conn.SetReadDeadline(deadline)
 	if s.srv.draining.Load() {
 		s.drain()
 	}
 	s.renudge()
+}
+
+// readTimeout is how long the client may send nothing; zero is for ever. Subscribers may be idle, but nobody stops
+// inside a request that takes room from those of others.
+func (s *session) readTimeout() time.Duration {
+	if s.input.taken > 0 {
+		return s.srv.cfg.InputTimeout
+	}
+	if s.topics.any() {
+		return 0
+	}
+	return s.srv.cfg.IdleTimeout
 }
 
 // finish waits for the answers that are due, and ends the connection. Which are due depends on why reading ended.
