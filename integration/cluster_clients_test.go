@@ -82,7 +82,7 @@ func TestLocksWhileTheLeaderIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: -short leaves out faults")
 	}
-	c := harness.StartCluster(t, 3, "--log-store", "bolt") // raft-wal may not start again after such kills
+	c := harness.StartCluster(t, 3)
 	j, stop := &judged{}, make(chan struct{})
 	var clients sync.WaitGroup
 	var counted atomic.Int64

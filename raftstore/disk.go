@@ -11,8 +11,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/metadb"
 	"go.etcd.io/bbolt"
 )
 
@@ -59,7 +57,7 @@ func openDisk(dir string, kind LogStore, logger hclog.Logger) (_ *disk, err erro
 func (d *disk) openLog(dir string, kind LogStore, logger hclog.Logger) (raft.LogStore, error) {
 	switch kind {
 	case WAL:
-		return d.openWAL(filepath.Join(dir, "wal"), logger)
+		return d.openWAL(filepath.Join(dir, "wal"), 0, logger)
 	case Bolt:
 		b, err := openBolt(filepath.Join(dir, "log.db"))
 		if err != nil {
@@ -70,19 +68,6 @@ func (d *disk) openLog(dir string, kind LogStore, logger hclog.Logger) (raft.Log
 	default:
 		return nil, fmt.Errorf("unknown log store %q: use wal or bolt", kind)
 	}
-}
-
-// openWAL opens raft-wal with a meta store of our own making, since the library never closes the one that it makes:
-// the directory could not be opened again in the same process.
-func (d *disk) openWAL(dir string, logger hclog.Logger) (raft.LogStore, error) {
-	meta := &metadb.BoltMetaDB{}
-	w, err := wal.Open(dir, wal.WithLogger(logger), wal.WithMetaStore(meta))
-	d.closers = append(d.closers, meta)
-	if err != nil {
-		return nil, fmt.Errorf("log %s: %w", dir, err)
-	}
-	d.closers = append(d.closers, w)
-	return w, nil
 }
 
 func openBolt(path string) (*raftboltdb.BoltStore, error) {
