@@ -181,6 +181,7 @@ func TestRefusals(t *testing.T) {
 			name: "quorum mode with members", args: []string{"--node", "redis://a:1,redis://b:1,redis://c:1", "--join", "a:1"},
 			want: []string{"--join", "leave them out in quorum mode"},
 		},
+		{name: "pass-through", args: []string{"--upstream", "redis://127.0.0.1:6379", "--lock-keys", "lock:*"}, want: []string{"--upstream", "not built yet"}},
 		{name: "sentinel", args: []string{"--sentinel-listen", "127.0.0.1:26379"}, want: []string{"--sentinel-listen", "not built yet"}},
 	}
 	for _, tt := range tests {

@@ -209,6 +209,7 @@ func (c *Config) validateBuilt() error {
 		what  string
 	}{
 		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
+		{c.Upstream != "" || len(c.LockKeys) > 0, "pass-through (--upstream, --lock-keys)"},
 	}
 	var errs []error
 	for _, p := range planned {
