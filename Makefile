@@ -36,7 +36,7 @@ needs: # Install as root, or name, what the suites use beyond Go
 .PHONY: lint
 lint: ## Vet, style, spelling, import directions
 	go vet ./...
-	go vet -tags clockskew ./raftstore # the build that tests step the wall clock of
+	go vet -tags clockskew,planted ./raftstore # builds of tests: the wall clock can be stepped, bugs are planted
 	$(LINT) run ./...
 
 .PHONY: fmt

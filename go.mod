@@ -3,6 +3,7 @@ module github.com/redfence/redfence
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/docker/go-units v0.5.0
 	github.com/go-redsync/redsync/v4 v4.18.1

@@ -103,7 +103,7 @@ func DefaultConfig(dir string) Config {
 		tick:             time.Second,
 		hotFor:           hotFor,
 		heldBack:         heldBack,
-		disk:             func(log raft.LogStore) raft.LogStore { return log },
+		disk:             onDisk,
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Store) confirmAll() {
 
 func (s *Store) settle(list []trial) {
 	lead := s.lead.Load()
-	leads := lead != nil && s.stillLeads(lead)
+	leads := lead != nil && s.mayAnswer(lead)
 	for _, t := range list {
 		if leads && t.ticket.lead == lead {
 			s.stats.Tried.Add(1)

@@ -2,8 +2,6 @@ package raftstore
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,13 +88,9 @@ func (id identity) check(cfg Config) error {
 }
 
 func newIdentity(cfg Config, path string) (identity, error) {
-	var random [6]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return identity{}, err
-	}
 	id := identity{
 		Format: dirFormat, NodeID: cmp.Or(cfg.NodeID, cfg.Cluster.nodeID(), defaultNodeID), LogStore: cfg.LogStore,
-		Incarnation: hex.EncodeToString(random[:]),
+		Incarnation: newIncarnation(),
 	}
 	if len(id.NodeID) > maxNodeID || strings.ContainsAny(id.NodeID, idMark+" \n") {
 		return identity{}, fmt.Errorf("--node-id %q: a name has at most %d bytes, without spaces and %s", id.NodeID, maxNodeID, idMark)

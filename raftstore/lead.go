@@ -19,9 +19,6 @@ type leadership struct {
 	alone  atomic.Bool // no other node has a vote
 }
 
-// now is the store time in ms.
-func (l *leadership) now() int64 { return l.anchor + time.Since(l.start).Milliseconds() }
-
 // follow watches for changes of leadership.
 func (s *Store) follow() {
 	defer s.done.Done()

@@ -62,15 +62,6 @@ func (c *calls) ack(seq uint64) {
 	}
 }
 
-// again returns the answer to a call that must not be run, since it was run before or nobody waits for it any more.
-func (c *calls) again(seq uint64) (resp.Value, bool) {
-	if seq <= c.acked {
-		return resp.ErrUnknownOutcome.Value(), true
-	}
-	v, known := c.replies[seq]
-	return v, known
-}
-
 // note takes down the reply of a call that was run.
 func (c *calls) note(seq uint64, v resp.Value) {
 	if weight(v) > keptReply {

@@ -17,13 +17,21 @@ type Cluster struct {
 	Members []*Server
 	Ports   []string // the cluster port of each, host:port
 	t       testing.TB
-	args    []string
+	known   []string // under which the others know each: its port, or what stands in front of it
+	options Options
 }
 
 // StartCluster runs n members at once, and returns when all are ready and one of them leads.
 func StartCluster(t testing.TB, n int, args ...string) *Cluster {
 	t.Helper()
 	c := NewCluster(t, n, args...)
+	c.Start()
+	return c
+}
+
+// Start runs all members at once, and returns when all are ready and one of them leads.
+func (c *Cluster) Start() {
+	c.t.Helper()
 	for _, m := range c.Members {
 		m.Launch()
 	}
@@ -32,15 +40,20 @@ func StartCluster(t testing.TB, n int, args ...string) *Cluster {
 		m.Pin()
 	}
 	c.Leader()
-	return c
 }
 
 // NewCluster prepares n members that expect each other, and starts none. Their names are node1, node2, ...
 func NewCluster(t testing.TB, n int, args ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, Members: make([]*Server, n), Ports: freePorts(t, n), args: args}
+	ports := freePorts(t, n)
+	return newCluster(t, ports, ports, Options{Args: args})
+}
+
+func newCluster(t testing.TB, ports, known []string, o Options) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Members: make([]*Server, len(ports)), Ports: ports, known: known, options: o}
 	for i := range c.Members {
-		c.Members[i] = c.Prepare(i, t.TempDir(), append([]string{"--bootstrap-expect", strconv.Itoa(n)}, args...)...)
+		c.Members[i] = c.Prepare(i, t.TempDir(), append([]string{"--bootstrap-expect", strconv.Itoa(len(ports))}, o.Args...)...)
 	}
 	return c
 }
@@ -49,17 +62,22 @@ func NewCluster(t testing.TB, n int, args ...string) *Cluster {
 func (c *Cluster) Prepare(i int, dir string, args ...string) *Server {
 	c.t.Helper()
 	argv := append([]string{
-		Binary(c.t, Options{}), "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", dir,
-		"--node-id", c.Name(i), "--raft-listen", c.Ports[i], "--join", strings.Join(c.Ports, ","),
+		Binary(c.t, c.options), "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", dir,
+		"--node-id", c.Name(i), "--raft-listen", c.Ports[i], "--join", strings.Join(c.known, ","),
 	}, args...)
+	if c.known[i] != c.Ports[i] {
+		argv = append(argv, "--raft-advertise", c.known[i])
+	}
 	return &Server{
-		Dir: dir, t: c.t, name: c.Name(i), argv: argv,
+		Dir: dir, t: c.t, name: c.Name(i), argv: argv, env: c.options.Env,
 		pin: func(addr string) []string { return []string{"--listen", addr} },
 	}
 }
 
 // Name is the name of member i.
-func (c *Cluster) Name(i int) string { return fmt.Sprintf("node%d", i+1) }
+func (*Cluster) Name(i int) string { return memberName(i) }
+
+func memberName(i int) string { return fmt.Sprintf("node%d", i+1) }
 
 // Leader waits until just one of the running members leads, and returns its place.
 func (c *Cluster) Leader() int {

@@ -25,25 +25,36 @@ type Relay struct {
 	listener net.Listener
 	running  sync.WaitGroup
 	done     chan struct{}
+	who      func(first []byte) string // names the client of a connection; nil when nobody asks for it
 
 	mu     sync.Mutex
 	change *sync.Cond
 	held   [2]bool
+	apart  [2]map[string]bool // clients for whom a direction is held
 	delay  [2]time.Duration
-	conns  map[net.Conn]struct{}
+	conns  map[net.Conn]*link
 	over   bool
 }
 
+// link is a connection through a Relay: both its halves.
+type link struct{ client string }
+
 // StartRelay passes on to target what connects to a free loopback port, until the test ends.
 func StartRelay(t testing.TB, target string) *Relay {
+	t.Helper()
+	return startRelay(t, target, nil)
+}
+
+// startRelay is StartRelay with a function that names the client of a connection by what it says first.
+func startRelay(t testing.TB, target string, who func(first []byte) string) *Relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &Relay{
-		Addr: l.Addr().String(), target: target, listener: l,
-		done: make(chan struct{}), conns: map[net.Conn]struct{}{},
+		Addr: l.Addr().String(), target: target, listener: l, who: who,
+		apart: [2]map[string]bool{{}, {}}, done: make(chan struct{}), conns: map[net.Conn]*link{},
 	}
 	r.change = sync.NewCond(&r.mu)
 	r.running.Go(r.accept)
@@ -57,6 +68,12 @@ func (r *Relay) Hold(d Direction) { r.set(func() { r.held[d] = true }) }
 // Release lets a direction flow again, beginning with what was kept back.
 func (r *Relay) Release(d Direction) { r.set(func() { r.held[d] = false }) }
 
+// HoldApart is Hold for the connections of one client.
+func (r *Relay) HoldApart(client string, d Direction) { r.set(func() { r.apart[d][client] = true }) }
+
+// ReleaseApart ends all HoldApart.
+func (r *Relay) ReleaseApart() { r.set(func() { r.apart = [2]map[string]bool{{}, {}} }) }
+
 // Delay makes everything in a direction arrive later by so much. It keeps its order.
 func (r *Relay) Delay(d Direction, by time.Duration) { r.set(func() { r.delay[d] = by }) }
 
@@ -66,7 +83,7 @@ func (r *Relay) Cut() {
 		for c := range r.conns {
 			_ = c.Close() // it is meant to break
 		}
-		r.conns = map[net.Conn]struct{}{}
+		r.conns = map[net.Conn]*link{}
 	})
 }
 
@@ -97,7 +114,8 @@ func (r *Relay) accept() {
 			continue
 		}
 		r.set(func() {
-			r.conns[client], r.conns[server] = struct{}{}, struct{}{}
+			l := &link{}
+			r.conns[client], r.conns[server] = l, l
 			r.running.Go(func() { r.carry(client, server, ToServer) })
 			r.running.Go(func() { r.carry(server, client, ToClient) })
 		})
@@ -115,11 +133,14 @@ func (r *Relay) carry(from, to net.Conn, d Direction) {
 	chunks := make(chan chunk, 4096)
 	r.running.Go(func() { r.deliver(to, d, chunks) })
 	defer close(chunks)
-	for {
+	for first := true; ; first = false {
 		buffer := make([]byte, 64<<10)
 		n, err := from.Read(buffer)
 		r.mu.Lock()
 		due := time.Now().Add(r.delay[d])
+		if l := r.conns[from]; l != nil && first && d == ToServer && r.who != nil {
+			l.client = r.who(buffer[:n])
+		}
 		r.mu.Unlock()
 		if n > 0 {
 			chunks <- chunk{buffer[:n], due}
@@ -156,7 +177,7 @@ func (r *Relay) await(to net.Conn, d Direction, due time.Time) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.held[d] && r.alive(to) {
+	for r.alive(to) && (r.held[d] || r.apart[d][r.conns[to].client]) {
 		r.change.Wait()
 	}
 	return r.alive(to)

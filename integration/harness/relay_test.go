@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -46,6 +47,37 @@ func TestRelayDelaysHoldsAndCuts(t *testing.T) {
 		t.Fatal("a connection was answered that was cut")
 	}
 	Dial(t, r.Addr).Want(`"3"`, "GET", "n")
+}
+
+// TestRelayHoldsApart holds one client's connection and not another's.
+func TestRelayHoldsApart(t *testing.T) {
+	s := StartRedis(t)
+	r := startRelay(t, s.Addr, greeted)
+	greeting := func(id string) string { return fmt.Sprintf("R\x01\x01c%c%s\x01b", len(id), id) }
+	open := func(id string) *Conn {
+		c := Dial(t, r.Addr)
+		c.SendRaw([]byte(greeting(id) + "\r\n")) // an error to a Redis
+		c.Receive()
+		return c
+	}
+	one, other := open("node1-a"), open("node2-b")
+	for _, d := range []Direction{ToServer, ToClient} {
+		r.HoldApart("node1", d)
+		one.Send("PING")
+		other.Want("PONG", "PING")
+		if !one.Silent(20 * time.Millisecond) {
+			t.Fatal("an answer came through")
+		}
+		r.ReleaseApart()
+		if got := one.Receive().String(); got != "PONG" {
+			t.Fatalf("kept back was %s", got)
+		}
+	}
+	for n := range len(greeting("node1-a")) - 3 {
+		if got := greeted([]byte(greeting("node1-a")[:n])); got != "" {
+			t.Fatalf("the first %d bytes name %q", n, got)
+		}
+	}
 }
 
 func TestSteppedClock(t *testing.T) {
