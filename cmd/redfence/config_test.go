@@ -31,7 +31,7 @@ func TestDefaultsAreValidAndComeThroughUnchanged(t *testing.T) {
 	require.NoError(t, err)
 	want := defaultConfig()
 	want.Mode = modeRaft
-	want.Nodes, want.Join, want.SentinelListen = []string{}, []string{}, []string{}
+	want.Nodes, want.Join, want.SentinelListen, want.LockKeys = []string{}, []string{}, []string{}, []string{}
 	assert.Equal(t, want, cfg)
 }
 
