@@ -177,6 +177,16 @@ func (o *outbox) Deliver(d *hub.Delivery) {
 	o.post(&slot{proto: o.proto, news: d, done: true, bytes: slotBytes + len(d.Frame(o.proto))})
 }
 
+// Cut implements hub.Receiver.
+func (o *outbox) Cut() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.phase != phaseClosed {
+		o.shut()
+		o.cut()
+	}
+}
+
 // post enters a message; o.mu is held.
 func (o *outbox) post(s *slot) {
 	o.queue.push(s)

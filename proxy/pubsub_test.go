@@ -250,3 +250,15 @@ func TestAThousandSubscribers(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoMissedAMessageIsCut ends the connection of a subscriber, and no other.
+func TestWhoMissedAMessageIsCut(t *testing.T) {
+	_, h, addr := startPubSub(t, Limits{})
+	subscriber, waiter := dial(t, addr), dial(t, addr)
+	subscriber.do("SUBSCRIBE news")
+	waiter.do("SUBSCRIBE redisson_lock__channel:{l}")
+	h.Missed(func(string) bool { return true })
+	require.Empty(t, subscriber.rest())
+	require.Equal(t, "*3 $7 message $26 redisson_lock__channel:{l} $1 0", waiter.next())
+	require.Contains(t, waiter.do("PING"), "pong")
+}

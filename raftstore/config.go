@@ -122,6 +122,9 @@ type Sink interface {
 	// another node's session. What is read by calls that ask to be tracked comes as well, at the very moment of the
 	// read, so that no change slips in between. It must not keep list.
 	Accessed(session int64, list []commands.Access)
+	// Missed says that this node has skipped a part of the log, whose publications will not come. exists tells whether
+	// there is a key now, in any database.
+	Missed(exists func(key string) bool)
 }
 
 type noSink struct{}
@@ -131,3 +134,4 @@ func (noSink) Ready(int, string)                 {}
 func (noSink) ReadyAll(int)                      {}
 func (noSink) Tracking() bool                    { return false }
 func (noSink) Accessed(int64, []commands.Access) {}
+func (noSink) Missed(func(string) bool)          {}

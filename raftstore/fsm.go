@@ -54,7 +54,9 @@ func (f fsm) work(b *batch, l *raft.Log) work {
 // Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.
 func (f fsm) Snapshot() (raft.FSMSnapshot, error) { return snapshot{f.s.machine.view()}, nil }
 
-// Restore implements raft.FSM. It tells of no single change, so what clients keep copies of may be others.
+// Restore implements raft.FSM: at the start, and on a member that has fallen so far behind that it is sent a snapshot. It tells
+// of no single change and no publication, so whoever waits for one has to look, and what clients keep copies of may be
+// others.
 func (f fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	f.s.machine.mu.Lock()
@@ -67,6 +69,7 @@ func (f fsm) Restore(r io.ReadCloser) error {
 		f.s.cfg.Sink.ReadyAll(db)
 	}
 	f.s.cfg.Sink.Accessed(0, []commands.Access{{Kind: commands.FlushedKeys}})
+	f.s.cfg.Sink.Missed(f.s.machine.ks.Exists)
 	return nil
 }
 

@@ -157,6 +157,7 @@ func (sinkFunc) Ready(int, string)                 {}
 func (sinkFunc) ReadyAll(int)                      {}
 func (sinkFunc) Tracking() bool                    { return false }
 func (sinkFunc) Accessed(int64, []commands.Access) {}
+func (sinkFunc) Missed(func(string) bool)          {}
 
 func TestPublishAnswersTheReceivers(t *testing.T) {
 	cfg := DefaultConfig(t.TempDir())

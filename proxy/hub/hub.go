@@ -26,6 +26,8 @@ const (
 type Receiver interface {
 	// Deliver takes one message. A receiver that subscribed to a channel and to patterns gets it once for each.
 	Deliver(d *Delivery)
+	// Cut ends the session.
+	Cut()
 }
 
 // Hub knows who subscribed to what in this process. Its methods are safe for concurrent use.

@@ -11,9 +11,14 @@ import (
 )
 
 // inbox is a receiver that keeps what it is sent.
-type inbox struct{ got []string }
+type inbox struct {
+	got []string
+	cut bool
+}
 
 func (i *inbox) Deliver(d *Delivery) { i.got = append(i.got, string(d.Frame(resp.RESP2))) }
+
+func (i *inbox) Cut() { i.cut = true }
 
 func TestMessageReachesItsSubscribers(t *testing.T) {
 	tests := map[string]struct {
@@ -96,3 +101,36 @@ func BenchmarkMessage(b *testing.B) {
 type deaf struct{ id *int }
 
 func (deaf) Deliver(*Delivery) {}
+func (deaf) Cut()              {}
+
+// TestMissedWakesOrCuts: whoever waits for a message that will not come asks again, or knows.
+func TestMissedWakesOrCuts(t *testing.T) {
+	message := func(channel, payload string) []string {
+		return []string{string(resp.Append(nil, resp.Strs("message", channel, payload), resp.RESP2))}
+	}
+	tests := map[string]struct {
+		kind  Kind
+		topic string
+		want  []string
+		cut   bool
+	}{
+		"a lock":                 {Channel, "redisson_lock__channel:{l}", message("redisson_lock__channel:{l}", "0"), false},
+		"a place in a fair lock": {Channel, "redisson_lock__channel:{l}:id:1", message("redisson_lock__channel:{l}:id:1", "0"), false},
+		"a read/write lock":      {Channel, "redisson_rwlock:{l}", message("redisson_rwlock:{l}", "1"), false},
+		"a semaphore":            {Channel, "redisson_sc:{s}", message("redisson_sc:{s}", "2147483647"), false},
+		"a latch that is gone":   {Channel, "redisson_countdownlatch__channel__{gone}", message("redisson_countdownlatch__channel__{gone}", "0"), false},
+		"a latch":                {Channel, "redisson_countdownlatch__channel__{latch}", nil, false},
+		"a channel":              {Channel, "news", nil, true},
+		"a shard channel":        {Shard, "news", nil, true},
+		"a pattern":              {Pattern, "redisson_lock__channel:*", nil, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h, r := New(), &inbox{}
+			h.Add(r, tt.kind, tt.topic)
+			h.Missed(func(key string) bool { return key == "latch" })
+			require.Equal(t, tt.want, r.got)
+			require.Equal(t, tt.cut, r.cut)
+		})
+	}
+}

@@ -80,6 +80,16 @@ func (ks *Keyspace) Now() int64 { return ks.now }
 // LastToken is the newest fencing token that was granted.
 func (ks *Keyspace) LastToken() fencing.Token { return ks.last }
 
+// Exists tells whether a key is there in any database, also one that is due and not yet removed.
+func (ks *Keyspace) Exists(key string) bool {
+	for _, db := range ks.dbs {
+		if _, found := db.keys.get(key); found {
+			return true
+		}
+	}
+	return false
+}
+
 // Len is the number of keys over all databases, with those that are due and not yet removed.
 func (ks *Keyspace) Len() int {
 	n := 0
