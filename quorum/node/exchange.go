@@ -55,15 +55,16 @@ func (s *stream) compose(canary string, now time.Duration) {
 	s.cmds, s.calls = s.cmds[:0], s.calls[:0]
 	target := runner.Target{Canary: canary, Now: now, Clock: s.node.clock.atLeast(now).Milliseconds()}
 	for i := 0; i < len(s.batch); {
-		if n := s.joined(i); n > 1 {
-			s.composeMany(s.batch[i:i+n], target)
+		if n := s.joined(i); n > 0 {
+			s.composeLocks(s.batch[i:i+n], target)
 			i += n
 			continue
 		}
 		o := &s.batch[i]
 		s.teach(s.node.codec.program(o.Op))
-		target.Deadline = deadline(o, target)
-		s.call(1, s.node.codec.args(o.Op, target))
+		target.Deadline = deadline(o.Deadline, target)
+		call := s.call(s.node.codec.args(o.Op, target))
+		s.calls = append(s.calls, answering{cmd: call})
 		i++
 	}
 }
@@ -73,32 +74,43 @@ func (s *stream) joined(i int) (n int) {
 	if s.node.codec.joins == nil {
 		return 0
 	}
-	for n < maxJoined && i+n < len(s.batch) && s.node.codec.joins(s.batch[i+n].Op) {
+	first := s.batch[i].Deadline
+	for n < maxJoined && i+n < len(s.batch) && s.node.codec.joins(s.batch[i+n].Op) && (s.batch[i+n].Deadline-first).Abs() < nearDeadline {
 		n++
 	}
 	return n
 }
 
-// maxJoined bounds how long one call keeps the node from others.
-const maxJoined = 64
+const (
+	maxJoined    = 64                   // bounds how long one call keeps the node from others
+	nearDeadline = 5 * time.Millisecond // a call has one deadline; those of its operations are not farther apart
+)
 
-// composeMany puts operations into one call.
-func (s *stream) composeMany(ops []quorum.Sending, target runner.Target) {
-	s.teach(runner.Many())
-	line := runner.BeginMany(make([]any, 0, 4+8*len(ops)))
+// composeLocks puts operations into one call.
+func (s *stream) composeLocks(ops []quorum.Sending, target runner.Target) {
+	s.teach(runner.Locks())
+	line := runner.BeginLocks(make([]any, 0, 5+7*len(ops)))
+	earliest := ops[0].Deadline
+	from := len(s.calls)
 	for i := range ops {
-		target.Deadline = deadline(&ops[i], target)
-		line = runner.AddMany(line, ops[i].Op, target)
+		var asked runner.Asked
+		line, asked = runner.AddLock(line, ops[i].Op, &s.memory)
+		s.calls = append(s.calls, answering{isLock: true, at: i, asked: asked})
+		earliest = min(earliest, ops[i].Deadline)
 	}
-	s.call(len(ops), runner.EndMany(line, target))
+	target.Deadline = deadline(earliest, target)
+	call := s.call(runner.EndLocks(line, target))
+	for i := range ops {
+		s.calls[from+i].cmd = call
+	}
 }
 
-// deadline is that of an operation in ms of the node's clock, 0 when it has none.
-func deadline(o *quorum.Sending, at runner.Target) int64 {
-	if o.Deadline == 0 {
+// deadline is one in ms of the node's clock, 0 when there is none.
+func deadline(d time.Duration, at runner.Target) int64 {
+	if d == 0 {
 		return 0
 	}
-	return at.Clock + (o.Deadline - at.Now).Milliseconds()
+	return at.Clock + (d - at.Now).Milliseconds()
 }
 
 // teach loads a script in front of its first use on this connection.
@@ -108,31 +120,20 @@ func (s *stream) teach(program *runner.Program) {
 	}
 }
 
-// call adds the command line of the next n operations.
-func (s *stream) call(n int, line []any) {
+// call adds a command line.
+func (s *stream) call(line []any) *redis.Cmd {
 	call := redis.NewCmd(context.Background(), line...)
 	s.cmds = append(s.cmds, call)
-	for i := range n {
-		s.calls = append(s.calls, answering{call, i, n})
-	}
+	return call
 }
 
-// answering is the command that answers an operation, and which of its operations that is.
+// answering is the command that answers an operation. If it answers several, which are locks, the operation is the one
+// at its place.
 type answering struct {
-	*redis.Cmd
-	at, of int
-}
-
-// result is the part of the answer that belongs to the operation.
-func (a answering) result() (any, error) {
-	reply, err := a.Result()
-	if parts, ok := reply.([]any); ok && a.of > 1 && a.at < len(parts) {
-		if failure, ok := parts[a.at].(error); ok {
-			return nil, failure
-		}
-		return parts[a.at], nil
-	}
-	return reply, err
+	cmd    *redis.Cmd
+	isLock bool
+	at     int
+	asked  runner.Asked
 }
 
 // settle answers the batch after its connection failed.
@@ -151,7 +152,7 @@ func (s *stream) settle(err error, written bool) {
 // included, is held against all these answers.
 func (s *stream) deliver(sent, received time.Duration, canary string) {
 	for i := range s.batch {
-		r := s.read(s.batch[i].Op, s.calls[i])
+		r := s.read(s.batch[i].Op, &s.calls[i])
 		if r.Time != 0 {
 			s.node.observe(sent, received, r.Time)
 		}
@@ -166,9 +167,12 @@ func (s *stream) deliver(sent, received time.Duration, canary string) {
 }
 
 // read is the result of one operation.
-func (s *stream) read(op runner.Op, call answering) runner.Result {
-	reply, err := call.result()
+func (s *stream) read(op runner.Op, call *answering) runner.Result {
+	reply, err := call.cmd.Result()
 	if err == nil || errors.Is(err, redis.Nil) {
+		if call.isLock {
+			return runner.DecodeLock(op, reply, call.at, call.asked, &s.memory)
+		}
 		return s.node.codec.decode(op, reply)
 	}
 	reason, refused := reasonOfReply(err.Error())

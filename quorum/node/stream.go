@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redfence/redfence/quorum"
+	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -39,6 +40,7 @@ type stream struct {
 	batch    []quorum.Sending
 	cmds     []redis.Cmder
 	calls    []answering // of each in batch
+	memory   runner.Memory
 	former   identity
 	attempts int // since the last answer
 	backoff  func(attempt int) time.Duration

@@ -16,6 +16,7 @@ type built struct {
 	program *Program
 	args    []any // EVALSHA, SHA1, number of keys, keys, arguments
 	isLean  bool
+	lock    lock
 	general bool // no lean form; for tests, which compare the two
 }
 
@@ -48,6 +49,10 @@ func Script(op Op) *Program {
 func Args(op Op, at Target) []any {
 	switch op := op.(type) {
 	case *Run:
+		if Joins(op) {
+			line, _ := AddLock(BeginLocks(nil), op, nil)
+			return EndLocks(line, at)
+		}
 		common := op.build().args
 		line := make([]any, len(common), len(common)+2)
 		copy(line, common)

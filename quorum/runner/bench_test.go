@@ -33,7 +33,7 @@ func BenchmarkLockCycle(b *testing.B) {
 		}
 	}
 	text := NewText(release)
-	for _, p := range []*Program{leanSet, leanRelease, commandLines, text.wrapped()} {
+	for _, p := range []*Program{leanLocks, commandLines, text.wrapped()} {
 		require.NoError(b, n.c.ScriptLoad(b.Context(), p.Text).Err())
 	}
 	b.Run("plain", func(b *testing.B) { cycles(b, n, plain) })

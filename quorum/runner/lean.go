@@ -6,10 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redfence/redfence/commands"
-	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
-	"github.com/redfence/redfence/fencing"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -19,20 +16,20 @@ var leanFiles embed.FS
 // Lean forms are programs of their own for what locks do all the time. Each means the same as the general program and
 // does the least number of calls.
 var (
-	leanSet     = leanProgram("set", "")
-	leanRelease = leanProgram("release", ", KEYS[1]")
-	leanExtend  = leanProgram("extend", ", KEYS[1]")
-	leanGet     = leanProgram("get", ", KEYS[1]")
-	leanDel     = leanProgram("del", "")
-	leanPTTL    = leanProgram("pttl", "")
+	leanGet  = leanProgram("get", ", KEYS[1]")
+	leanDel  = leanProgram("del", "")
+	leanPTTL = leanProgram("pttl", "")
 )
 
 func leanProgram(name, read string) *Program {
 	return newProgram(strings.ReplaceAll(assemble(leanText("gate"), leanText(name)), "$READ", read))
 }
 
-// longestLease is the TTL in ms up to which a lean form is used: sums with a clock stay exact.
-const longestLease = 1 << 50
+// leanText is the text of a file in lua/lean.
+func leanText(name string) string {
+	text, _ := leanFiles.ReadFile("lua/lean/" + name + ".lua")
+	return string(text)
+}
 
 // buildLean chooses a lean form for a run, and tells whether there is one.
 func (r *Run) buildLean() bool {
@@ -40,7 +37,7 @@ func (r *Run) buildLean() bool {
 		return false
 	}
 	if r.Text != nil {
-		return r.buildLeanScript()
+		return r.buildKnown()
 	}
 	q := r.Requests[0]
 	if len(q.Args) < 2 || reserved(q.Args[1]) {
@@ -49,7 +46,7 @@ func (r *Run) buildLean() bool {
 	key := q.Args[1:2]
 	switch q.Spec.Name {
 	case "set":
-		return r.buildLeanSet(q)
+		return r.buildTake(q)
 	case "get":
 		r.built.lean(leanGet, key)
 	case "pttl":
@@ -71,67 +68,26 @@ func (b *built) lean(p *Program, keys []string, argv ...string) {
 	b.add(argv...)
 }
 
-func (r *Run) buildLeanSet(q *commands.Request) bool {
-	opts, _ := q.Opts.(args.SetOptions)
-	relative := opts.Expiry.Unit == args.Millis || opts.Expiry.Unit == args.Seconds
-	if r.NoTokens || opts.When != args.IfAbsent || opts.Get || !relative || opts.Expiry.Ms > longestLease {
-		return false
-	}
-	r.built.lean(leanSet, q.Args[1:2], q.Args[2], strconv.FormatInt(opts.Expiry.Ms, 10), r.ID, strconv.FormatInt(r.Wall, 10))
-	return true
-}
-
-func (r *Run) buildLeanScript() bool {
-	opts, _ := r.Requests[0].Opts.(args.EvalOptions)
-	f := r.Text.form
-	if f == nil || len(opts.Keys) != 1 || len(opts.Argv) < f.argc() || reserved(opts.Keys[0]) ||
-		r.Requests[0].Spec.Flags.Has(commands.ReadOnly) {
-		return false
-	}
-	if !f.extends {
-		r.built.lean(leanRelease, opts.Keys, opts.Argv[0], r.ID)
-		return true
-	}
-	ttl, err := args.Int(opts.Argv[1])
-	if err != nil || ttl <= 0 || ttl > longestLease {
-		return false
-	}
-	r.built.lean(leanExtend, opts.Keys, opts.Argv[0], opts.Argv[1], r.ID)
-	return true
-}
-
 // reserved tells whether a key may be one that clients cannot use, or see in another way.
 func reserved(key string) bool { return strings.HasPrefix(key, "__") }
 
-// leanAnswer is what a lean form answers.
+// leanAnswer is what the forms for one key answer.
 type leanAnswer struct {
-	time             time.Duration
-	what             int64 // see the program
-	before           tally.Version
-	token, hold      fencing.Token
-	till, tillBefore int64 // ms of the node's clock
-	read             string
+	time   time.Duration
+	what   int64 // see the program
+	before companion
+	read   string
 }
 
-// readLean reads "<seconds> <µs> <what> <number> <token> <hold> <till> <till before> <length> <request><read>".
+// readLean reads "<seconds> <µs> <what> <length of the companion> <companion><read>".
 func readLean(s string) (a leanAnswer, ok bool) {
-	var n [9]int64
-	for i := range n {
-		word, rest, found := strings.Cut(s, " ")
-		v, err := strconv.ParseInt(word, 10, 64)
-		if !found || err != nil {
-			return a, false
-		}
-		n[i], s = v, rest
-	}
-	if n[8] < 0 || n[8] > int64(len(s)) {
+	var n [4]int64
+	if s, ok = leadingNumbers(s, n[:]); !ok || n[3] < 0 || n[3] > int64(len(s)) {
 		return a, false
 	}
-	return leanAnswer{
-		time: time.Duration(n[0])*time.Second + time.Duration(n[1])*time.Microsecond, what: n[2],
-		before: tally.Version{Number: uint64(n[3]), Request: s[:n[8]]}, token: fencing.Token(n[4]), hold: fencing.Token(n[5]),
-		till: n[6], tillBefore: n[7], read: s[n[8]:],
-	}, true
+	a = leanAnswer{time: time.Duration(n[0])*time.Second + time.Duration(n[1])*time.Microsecond, what: n[2], read: s[n[3]:]}
+	a.before, ok = parseCompanion(s[:n[3]])
+	return a, ok
 }
 
 // leanResult makes of a lean form's answer what the general program would have answered.
@@ -141,12 +97,9 @@ func (r *Run) leanResult(s string) Result {
 		return broken(errAnswer)
 	}
 	a := &tally.Answer{Ran: true, Time: l.time}
-	key := r.built.args[3].(string) //nolint:forcetypeassert // begin put it there
+	key := r.Requests[0].Args[1]
 	exists := l.what >= 0 || l.what == -2
 	switch r.built.program {
-	case leanSet:
-		r.leanSet(a, l, key)
-		exists = l.what == 0
 	case leanGet:
 		a.Reply = leanString(l)
 	case leanPTTL:
@@ -154,60 +107,20 @@ func (r *Run) leanResult(s string) Result {
 		if l.what >= 0 {
 			a.TTLs = []tally.Reading{{DB: r.Requests[0].DB, Key: key, TTL: l.what}}
 		}
-	case leanDel:
-		a.Reply = resp.BoolInt(l.what == 1)
-		r.leanGone(a, l, key)
-	case leanRelease:
-		a.Reply = r.Text.reply(l.what)
-		r.leanGone(a, l, key)
 	default:
-		a.Reply = r.Text.reply(l.what)
-		r.leanExtended(a, l, key)
+		a.Reply = resp.BoolInt(l.what == 1)
+		if l.what == 1 {
+			before := &l.before
+			a.Writes = []tally.Write{{
+				Key: key, Before: before.version, After: before.version.Next(r.ID), Existed: true, Ended: true,
+				OldToken: before.hold(l.time), ImageEnd: before.till,
+			}}
+		}
 	}
 	if r.Seen {
-		a.Seen = []tally.Seen{{Key: key, Version: l.before, Exists: exists}}
+		a.Seen = []tally.Seen{{Key: key, Version: l.before.version, Exists: exists}}
 	}
 	return Result{Answer: a, Time: l.time}
-}
-
-func (r *Run) after(l leanAnswer) tally.Version {
-	return l.before.Next(r.ID)
-}
-
-func (r *Run) leanSet(a *tally.Answer, l leanAnswer, key string) {
-	if l.what == 0 {
-		return
-	}
-	opts, _ := r.Requests[0].Opts.(args.SetOptions)
-	a.Reply = resp.OK()
-	if opts.Fence {
-		a.Reply, a.IsToken = resp.Int(int64(l.token)), true
-	}
-	a.Writes = []tally.Write{{
-		Key: key, Before: l.before, After: r.after(l), Exists: true, State: stringState(r.Requests[0].Args[2]),
-		TTL: l.till - l.time.Milliseconds(), Token: l.token, Fresh: true,
-	}}
-}
-
-func (r *Run) leanGone(a *tally.Answer, l leanAnswer, key string) {
-	if l.what == 1 {
-		a.Writes = []tally.Write{{
-			Key: key, Before: l.before, After: r.after(l), Existed: true, Ended: true, OldToken: l.hold, ImageEnd: l.tillBefore,
-		}}
-	}
-}
-
-func (r *Run) leanExtended(a *tally.Answer, l leanAnswer, key string) {
-	if l.what != 1 {
-		return
-	}
-	opts, _ := r.Requests[0].Opts.(args.EvalOptions)
-	shorter := l.tillBefore == tally.Forever || l.till < l.tillBefore
-	a.Writes = []tally.Write{{
-		Key: key, Before: l.before, After: r.after(l), Existed: true, Exists: true, State: stringState(opts.Argv[0]),
-		TTL: l.till - l.time.Milliseconds(), Token: l.token, Ended: shorter, Renewal: !shorter, Shortened: shorter,
-		ImageEnd: l.tillBefore, OldToken: l.hold,
-	}}
 }
 
 // leanString is the reply of GET.

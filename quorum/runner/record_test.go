@@ -247,7 +247,7 @@ func TestNodeFails(t *testing.T) {
 	} {
 		r := n.send(runOf(t, "id", line...), Target{})
 		assert.Contains(t, r.Reason, "OOM", "%q", line)
-		assert.False(t, r.Ran)
+		assert.False(t, r.Ran, "%s", r.Reason)
 		assert.Nil(t, r.Answer)
 	}
 	n.raw("CONFIG", "SET", "maxmemory", "0")

@@ -14,7 +14,7 @@ local function watch(at, n)
   local out = {int(0)}
   for i = at + 2, at + n do
     local number, request = lookup(ARGV[i])
-    out[#out + 1] = list({call('EXISTS', ARGV[i]) == 1 and '#t\r\n' or '#f\r\n', bulk(string.format('%.0f:', number) .. request)})
+    out[#out + 1] = list({call('EXISTS', ARGV[i]) == 1 and '#t\r\n' or '#f\r\n', bulk(string.format('%d:', number) .. request)})
   end
   return list(out)
 end

@@ -267,7 +267,7 @@ exec = function(script, main, ...)
     end
     if command == 'get' and n == 2 and type(args[2]) == 'string' and find(args[2], '__fence__:', 1, true) == 1 then
       local token = fence(sub(args[2], 11))
-      return token and string.format('%.0f', token)
+      return token and string.format('%d', token)
     end
     return native(...)
   end
@@ -319,7 +319,7 @@ exec = function(script, main, ...)
     messages[#messages + 1] = int(command == 'spublish' and 1 or 0)
     return 0
   end
-  if class == 'i' then return {string.format('%.0f', math.floor(wall / 1000000)), string.format('%.0f', wall % 1000000)} end
+  if class == 'i' then return {string.format('%d', math.floor(wall / 1000000)), string.format('%d', wall % 1000000)} end
   if class == 'f' then
     if n ~= 2 and n ~= 3 then return failure($ARITY) end
     return fence(asText(args[2]), n == 3 and asText(args[3]))

@@ -4,7 +4,7 @@ local call = redis.call
 local argn = #ARGV
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local stamp = string.format('%.0f ', time[1] * 1000000 + time[2])
+local stamp = string.format('%d ', time[1] * 1000000 + time[2])
 local refusal
 if ARGV[argn] ~= '' then
   local canary = call('GET', '__redfence__')

@@ -26,7 +26,7 @@ local function alive(token, till)
 end
 
 local function remember(key, number, request, mark, token, till)
-  local text = string.format('%.0f %.0f %.0f %.0f ', number, mark, token, till) .. request
+  local text = string.format('%d %d %d %d ', number, mark, token, till) .. request
   if till == -1 then
     call('SET', '__redfence__:' .. key, text)
   else

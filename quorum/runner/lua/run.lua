@@ -160,7 +160,7 @@ local function touched()
   for i = 1, nwatched do
     local key, present, version = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
     local number, request = lookup(key)
-    if call('EXISTS', key) ~= tonumber(present) or string.format('%.0f:', number) .. request ~= version then return true end
+    if call('EXISTS', key) ~= tonumber(present) or string.format('%d:', number) .. request ~= version then return true end
     at = at + 3
   end
   return false

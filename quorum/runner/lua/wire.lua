@@ -2,7 +2,7 @@
 local function bulk(s) return '$' .. #s .. '\r\n' .. s .. '\r\n' end
 local function int(n)
   if n ~= n or n >= 2^63 or n < -2^63 then return ':-9223372036854775808\r\n' end
-  return string.format(':%.0f\r\n', n < 0 and math.ceil(n) or math.floor(n))
+  return string.format(':%d\r\n', n < 0 and math.ceil(n) or math.floor(n))
 end
 local function list(items) return '*' .. #items .. '\r\n' .. table.concat(items) end
 local function line(mark, s) return mark .. string.gsub(s, '[\r\n]', ' ') .. '\r\n' end

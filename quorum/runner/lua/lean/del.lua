@@ -1,7 +1,7 @@
 -- DEL of one key. ARGV: id. What happened: 1 deleted, -1 absent.
-if redis.call('DEL', KEYS[1]) == 0 then
-  return 'a' .. time[1] .. ' ' .. time[2] .. ' -1 ' .. number .. ' 0 0 0 0 ' .. #request .. ' ' .. request
-end
-redis.call('SET', '__redfence__:' .. KEYS[1], string.format('%.0f ', number + 1) .. mark .. ' 0 0 ' .. ARGV[1] .. link, 'PX', 86400000)
-if till ~= '-1' and till + 1 < now then token = '0' end
-return 'a' .. time[1] .. ' ' .. time[2] .. ' 1 ' .. number .. ' 0 ' .. token .. ' 0 ' .. till .. ' ' .. #request .. ' ' .. request
+if redis.call('DEL', KEYS[1]) == 0 then return answer('-1') end
+local number, mark, request = string.match(companion, '^(%d+) (%d+) %d+ %-?%d+ (.*)$')
+if not number then number, mark, request = '0', '0', '' end
+local link = request == '' and '' or '~' .. string.sub(redis.sha1hex(request), 1, 10)
+redis.call('SET', '__redfence__:' .. KEYS[1], string.format('%d ', number + 1) .. mark .. ' 0 0 ' .. ARGV[1] .. link, 'PX', '86400000')
+return answer('1')
