@@ -97,12 +97,15 @@ type Request struct {
 	DB   int      // the database that the session had selected
 }
 
+// Lookup finds the row of a command line in the standard table.
+func Lookup(line []string) (*Spec, error) { return standard.Lookup(line) }
+
 // Lookup finds the row of a command line, a subcommand's where the command is a container. The error is the exact
 // text of Redis for an unknown command or subcommand.
-func Lookup(line []string) (*Spec, error) {
-	spec, ok := byName[line[0]]
+func (t *Table) Lookup(line []string) (*Spec, error) {
+	spec, ok := t.byName[line[0]]
 	if !ok {
-		spec, ok = byName[strings.ToLower(line[0])]
+		spec, ok = t.byName[strings.ToLower(line[0])]
 	}
 	if !ok {
 		return nil, resp.UnknownCommand(line)

@@ -6,37 +6,49 @@ import (
 )
 
 // The table never changes after it was built; it is the only package-level state.
-var (
-	rows   = buildRows()
-	byName = indexRows(rows)
-)
+var standard = newTable(firstRows())
 
-// All returns the rows of the table in the order of their IDs, subcommands included. The slice is shared: read only.
-func All() []*Spec { return rows }
-
-// Count is the number of commands without subcommands, as COMMAND COUNT gives it.
-func Count() int {
-	n := 0
-	for _, s := range rows {
-		if !strings.Contains(s.Name, "|") {
-			n++
-		}
-	}
-	return n
+// Table is a set of rows that a server answers.
+type Table struct {
+	rows   []*Spec
+	byName map[string]*Spec
 }
 
-// buildRows joins the groups and numbers the rows; a row's subcommands follow it.
-func buildRows() []*Spec {
-	var all []*Spec
-	for _, s := range slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), listRows(), setRows(),
-		zsetRows(), blockingRows(), pubsubRows(), scriptRows(), transactionRows(), fencingRows(), memberRows()) {
-		all = append(all, s)
-		all = append(all, sortedSubs(s)...)
+// Standard is the table of a data server.
+func Standard() *Table { return standard }
+
+// newTable numbers rows; a row's subcommands follow it.
+func newTable(first []*Spec) *Table {
+	t := &Table{}
+	for _, s := range first {
+		t.rows = append(t.rows, s)
+		t.rows = append(t.rows, sortedSubs(s)...)
 	}
-	for i, s := range all {
+	for i, s := range t.rows {
 		s.ID = i
 	}
-	return all
+	t.byName = indexRows(t.rows)
+	return t
+}
+
+// All returns the rows in the order of their IDs, subcommands included. The slice is shared: read only.
+func (t *Table) All() []*Spec { return t.rows }
+
+// Top returns the rows of commands without subcommands.
+func (t *Table) Top() []*Spec {
+	return slices.DeleteFunc(slices.Clone(t.rows), func(s *Spec) bool { return strings.Contains(s.Name, "|") })
+}
+
+// All returns the rows of the standard table.
+func All() []*Spec { return standard.rows }
+
+// Count is the number of commands without subcommands, as COMMAND COUNT gives it.
+func Count() int { return len(standard.Top()) }
+
+// firstRows makes the rows of all groups.
+func firstRows() []*Spec {
+	return slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), listRows(), setRows(),
+		zsetRows(), blockingRows(), pubsubRows(), scriptRows(), transactionRows(), fencingRows(), memberRows())
 }
 
 func sortedSubs(s *Spec) []*Spec {

@@ -28,7 +28,7 @@ func (s *session) dispatch(line []string) {
 	}
 	s.srv.stats.commands.Add(1)
 	s.mute, s.skipNext = s.silent || s.skipNext, false
-	spec, err := commands.Lookup(line)
+	spec, err := s.srv.table.Lookup(line)
 	if err != nil {
 		s.refuse(nil, err)
 		return

@@ -23,11 +23,10 @@ type handler struct {
 	own func(*session, *commands.Request)
 }
 
-// newHandlers indexes the local commands by the IDs of their rows.
-func newHandlers() []handler {
-	named := localHandlers()
-	list := make([]handler, len(commands.All()))
-	for _, spec := range commands.All() {
+// newHandlers indexes the local commands of a table by the IDs of their rows.
+func newHandlers(table *commands.Table, named map[string]handler) []handler {
+	list := make([]handler, len(table.All()))
+	for _, spec := range table.All() {
 		list[spec.ID] = named[spec.Name]
 	}
 	return list

@@ -50,9 +50,9 @@ func clientUnblock(s *session, r *commands.Request) resp.Value {
 }
 
 // help answers HELP of a container from the table.
-func help(_ *session, r *commands.Request) resp.Value {
+func help(s *session, r *commands.Request) resp.Value {
 	container, _, _ := strings.Cut(r.Spec.Name, "|")
-	lines := commands.Help(find(container))
+	lines := commands.Help(s.find(container))
 	elems := make([]resp.Value, len(lines))
 	for i, line := range lines {
 		elems[i] = resp.Status(line)

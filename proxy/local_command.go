@@ -13,18 +13,20 @@ import (
 
 // The replies of COMMAND follow from the command table (https://redis.io/docs/latest/commands/command/).
 
-func commandAll(*session, *commands.Request) resp.Value { return describeAll(topLevel()) }
+func commandAll(s *session, _ *commands.Request) resp.Value { return describeAll(s.srv.table.Top()) }
 
-func commandCount(*session, *commands.Request) resp.Value { return resp.Int(int64(commands.Count())) }
+func commandCount(s *session, _ *commands.Request) resp.Value {
+	return resp.Int(int64(len(s.srv.table.Top())))
+}
 
 // commandInfo answers COMMAND INFO: null for a name that is not in the table.
-func commandInfo(_ *session, r *commands.Request) resp.Value {
+func commandInfo(s *session, r *commands.Request) resp.Value {
 	if len(r.Args) == 2 {
-		return describeAll(topLevel())
+		return describeAll(s.srv.table.Top())
 	}
 	infos := make([]resp.Value, 0, len(r.Args)-2)
 	for _, name := range r.Args[2:] {
-		if spec := find(name); spec != nil {
+		if spec := s.find(name); spec != nil {
 			infos = append(infos, describe(spec))
 		} else {
 			infos = append(infos, resp.Value{})
@@ -34,12 +36,12 @@ func commandInfo(_ *session, r *commands.Request) resp.Value {
 }
 
 // commandDocs answers COMMAND DOCS, leaving out names that are not in the table.
-func commandDocs(_ *session, r *commands.Request) resp.Value {
-	specs := topLevel()
+func commandDocs(s *session, r *commands.Request) resp.Value {
+	specs := s.srv.table.Top()
 	if len(r.Args) > 2 {
 		specs = nil
 		for _, name := range r.Args[2:] {
-			if spec := find(name); spec != nil {
+			if spec := s.find(name); spec != nil {
 				specs = append(specs, spec)
 			}
 		}
@@ -48,10 +50,10 @@ func commandDocs(_ *session, r *commands.Request) resp.Value {
 }
 
 // commandList answers COMMAND LIST.
-func commandList(_ *session, r *commands.Request) resp.Value {
+func commandList(s *session, r *commands.Request) resp.Value {
 	filter := r.Opts.(args.CommandFilter)
 	var names []string
-	for _, spec := range commands.All() {
+	for _, spec := range s.srv.table.All() {
 		if listed(spec, filter) {
 			names = append(names, spec.Name)
 		}
@@ -72,9 +74,9 @@ func listed(spec *commands.Spec, f args.CommandFilter) bool {
 }
 
 // commandGetKeys answers COMMAND GETKEYS.
-func commandGetKeys(_ *session, r *commands.Request) resp.Value {
+func commandGetKeys(s *session, r *commands.Request) resp.Value {
 	line := r.Args[2:]
-	spec, err := commands.Lookup(line)
+	spec, err := s.srv.table.Lookup(line)
 	switch {
 	case err != nil:
 		return resp.ErrBadCommand.Value()
@@ -86,13 +88,9 @@ func commandGetKeys(_ *session, r *commands.Request) resp.Value {
 	return resp.Strs((&commands.Request{Spec: spec, Args: line}).Keys()...)
 }
 
-func topLevel() []*commands.Spec {
-	return slices.DeleteFunc(slices.Clone(commands.All()), func(s *commands.Spec) bool { return strings.Contains(s.Name, "|") })
-}
-
 // find looks up a name as COMMAND writes it, "client|id" for a subcommand.
-func find(name string) *commands.Spec {
-	spec, err := commands.Lookup(strings.SplitN(name, "|", 2))
+func (s *session) find(name string) *commands.Spec {
+	spec, err := s.srv.table.Lookup(strings.SplitN(name, "|", 2))
 	if err != nil {
 		return nil
 	}

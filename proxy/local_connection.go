@@ -49,15 +49,17 @@ func hello(s *session, r *commands.Request) resp.Value {
 		s.speak(o.Protocol)
 	}
 	s.show()
-	return resp.MapOf(
+	pairs := []resp.Value{
 		resp.Str("server"), resp.Str("redis"),
 		resp.Str("version"), resp.Str(commands.RedisVersion),
 		resp.Str("proto"), resp.Int(int64(s.proto)),
 		resp.Str("id"), resp.Int(s.id),
-		resp.Str("mode"), resp.Str("standalone"),
-		resp.Str("role"), resp.Str("master"),
-		resp.Str("modules"), resp.Arr(),
-	)
+		resp.Str("mode"), resp.Str(s.srv.mode()),
+	}
+	if s.srv.cfg.Face == nil {
+		pairs = append(pairs, resp.Str("role"), resp.Str("master"))
+	}
+	return resp.MapOf(append(pairs, resp.Str("modules"), resp.Arr())...)
 }
 
 func (s *session) speak(p resp.Protocol) {

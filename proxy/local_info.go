@@ -44,6 +44,9 @@ type section struct {
 
 // sections are those of the front end and those of the backend.
 func (s *Server) sections() []section {
+	if s.cfg.Face != nil {
+		return s.faceSections()
+	}
 	list := []section{
 		{"Server", s.serverLines},
 		{"Clients", s.clientsLines},
@@ -79,7 +82,7 @@ func (s *Server) serverLines() []string {
 	up := time.Since(s.began)
 	return []string{
 		"redis_version:" + commands.RedisVersion,
-		"redis_mode:standalone",
+		"redis_mode:" + s.mode(),
 		"redfence_version:" + s.cfg.Version,
 		"os:" + runtime.GOOS + " " + runtime.GOARCH,
 		fmt.Sprintf("arch_bits:%d", 32<<(^uint(0)>>63)),

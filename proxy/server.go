@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy/hub"
 	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
@@ -73,6 +74,7 @@ type Config struct {
 	TLS      *tls.Config     // nil for plain TCP
 	Version  string          // of Redfence, for INFO
 	RunID    string          // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
+	Face     Face            // what to answer as; nil for a data server
 	Limits
 }
 
@@ -80,6 +82,7 @@ type Config struct {
 type Server struct {
 	cfg      Config
 	log      *slog.Logger
+	table    *commands.Table
 	handlers []handler // by the ID of a command's row
 	began    time.Time
 	stats    stats
@@ -122,8 +125,14 @@ func New(cfg Config) *Server {
 	if cfg.RunID == "" {
 		cfg.RunID = newRunID()
 	}
+	table, handlers := commands.Standard(), localHandlers()
+	if cfg.Face != nil {
+		table = cfg.Face.Table()
+		cfg.Backend = deaf{cfg.Backend}
+		handlers = faceHandlers(handlers, table, cfg.Face)
+	}
 	return &Server{
-		cfg: cfg, log: cfg.Logger, handlers: newHandlers(), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
+		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 		input:     inputBudget{limit: int64(cfg.MaxInput)},
 		beginning: newTurns(beginners), pipelining: halfTheProcessors(), handshaking: halfTheProcessors(),

@@ -29,11 +29,12 @@ type member struct {
 	near    atomic.Bool              // this node has caught up with a leader since it started
 	failed  chan error               // why this node must end
 	changes sync.Mutex               // held by the leader while it changes the members
+	cards   *cards
 }
 
 func newMember() member {
 	ctx, stop := context.WithCancel(context.Background())
-	return member{ctx: ctx, stop: stop, failed: make(chan error, 1)}
+	return member{ctx: ctx, stop: stop, failed: make(chan error, 1), cards: newCards()}
 }
 
 // question is what members ask each other. Fields may be added; what one does not know it leaves alone.
@@ -65,6 +66,9 @@ type introduction struct {
 	LastContact int64  `json:"last_contact_ms"`
 	StoreTime   int64  `json:"store_time_ms"`
 	Leader      string `json:"leader,omitempty"` // server id
+	// Led is for how long it has led, in ms; 0 when it does not.
+	Led   int64             `json:"led_ms,omitempty"`
+	Cards map[string]string `json:"cards,omitempty"` // that it knows, by server id, with its own
 }
 
 // admission answers "admit" when the one who asks is a member now.
@@ -97,6 +101,7 @@ func (s *Store) startMember() {
 	})
 	s.done.Go(s.form)
 	s.done.Go(s.steward)
+	s.done.Go(s.exchange)
 	s.done.Go(s.watchDisk)
 }
 
@@ -128,6 +133,7 @@ func (s *Store) introduce() introduction {
 	_, i.Leader, _ = s.leaderAddr()
 	i.LastContact = s.lastContact().Milliseconds()
 	i.StoreTime, _, _ = s.machine.times()
+	i.Led, i.Cards = s.ledMs(), s.member.cards.all(i.ID)
 	return i
 }
 

@@ -182,7 +182,22 @@ func TestRefusals(t *testing.T) {
 			want: []string{"--join", "leave them out in quorum mode"},
 		},
 		{name: "pass-through", args: []string{"--upstream", "redis://127.0.0.1:6379", "--lock-keys", "lock:*"}, want: []string{"--upstream", "not built yet"}},
-		{name: "sentinel", args: []string{"--sentinel-listen", "127.0.0.1:26379"}, want: []string{"--sentinel-listen", "not built yet"}},
+		{
+			name: "sentinel face without an address to name",
+			args: []string{"--sentinel-listen", "127.0.0.1:26379", "--listen", "0.0.0.0:6380", "--insecure"}, want: []string{"--announce host:port"},
+		},
+		{
+			name: "sentinel face that names all interfaces",
+			args: []string{"--sentinel-listen", "127.0.0.1:26379", "--announce", "0.0.0.0:6380"}, want: []string{"--announce is 0.0.0.0:6380"},
+		},
+		{
+			name: "sentinel face open to the network",
+			args: []string{"--sentinel-listen", "0.0.0.0:26379"}, want: []string{"0.0.0.0:26379", "REDFENCE_PASSWORD", "--insecure"},
+		},
+		{
+			name: "master name with spaces",
+			args: []string{"--sentinel-listen", "127.0.0.1:26379", "--sentinel-master", "my master"}, want: []string{"--sentinel-master"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

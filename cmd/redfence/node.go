@@ -16,6 +16,7 @@ import (
 // store is what keeps the locks, behind the front end: all that differs by mode.
 type store interface {
 	proxy.Backend
+	directory
 	// Wait returns when calls can be served for the first time, or when ctx ends, with an error then.
 	Wait(ctx context.Context) error
 	// Measure adds the store's numbers to the metrics.
@@ -41,6 +42,7 @@ type node struct {
 	log          *logger
 	store        store
 	front        *proxy.Server
+	faces        *faces
 	listener     net.Listener
 	http         *ops.Server // nil when turned off, and then its listener too
 	httpListener net.Listener
@@ -67,11 +69,15 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 		return nil, err
 	}
 	metrics := ops.NewMetrics(version(), commandNames())
-	n.front = proxy.New(proxy.Config{
+	front := proxy.Config{
 		Backend: n.store, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
 		Metrics:  metrics,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
-	})
+	}
+	n.front = proxy.New(front)
+	if n.faces, err = openFaces(cfg, front, n.listener.Addr(), n.store); err != nil {
+		return nil, err
+	}
 	if cfg.HTTPListen == "" {
 		return n, nil
 	}
@@ -92,6 +98,9 @@ func (n *node) close() {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			n.log.Warn("closing a listener", "error", err)
 		}
+	}
+	if n.faces != nil {
+		n.faces.close()
 	}
 	if n.store == nil {
 		return

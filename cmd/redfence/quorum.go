@@ -14,10 +14,12 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy"
 	"github.com/redfence/redfence/proxy/ops"
+	"github.com/redfence/redfence/proxy/sentinel"
 	"github.com/redfence/redfence/quorum"
 	"github.com/redfence/redfence/quorum/bus"
 	"github.com/redfence/redfence/quorum/envelope"
 	upstream "github.com/redfence/redfence/quorum/node"
+	"github.com/redfence/redfence/quorum/roster"
 	"github.com/redfence/redfence/raftstore"
 )
 
@@ -27,6 +29,8 @@ type quorumStore struct {
 	*bus.Bus
 	nodes     []*upstream.Node
 	admission *quorum.Admission
+	roster    *roster.Roster // nil without addresses that answer as Sentinels
+	name      string
 	log       *logger
 }
 
@@ -54,8 +58,12 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 	s.admission = quorum.NewAdmission(quorum.AdmissionConfig{
 		Members: members, Clock: clock, Logger: log.Logger, MaxLockTTL: cfg.MaxLockTTL, Timeout: cfg.NodeTimeout, Wall: wall,
 	})
+	s.name = strconv.FormatUint(name, 36)
+	if len(cfg.SentinelListen) > 0 {
+		s.roster = roster.Open(roster.Config{Nodes: nodeOptions(cfg), ID: s.name, Logger: log.Logger})
+	}
 	s.Engine = quorum.New(quorum.Config{
-		Nodes: voters, Clock: clock, ID: strconv.FormatUint(name, 36), Wall: wall, Random: rand.Int64N,
+		Nodes: voters, Clock: clock, ID: s.name, Wall: wall, Random: rand.Int64N,
 		Timeout: cfg.NodeTimeout, Sink: quorumSink{events, s.Bus}, MaxTTL: s.admission.MaxTTL,
 	})
 	return s, nil
@@ -97,6 +105,9 @@ func (s *quorumStore) Wait(ctx context.Context) error {
 
 // Close is part of store.
 func (s *quorumStore) Close() error {
+	if s.roster != nil {
+		s.roster.Close()
+	}
 	s.Bus.Close()
 	s.admission.Close()
 	s.closeNodes()
@@ -149,8 +160,45 @@ func standings() []string {
 	return []string{quorum.Counted.String(), quorum.Quarantined.String(), quorum.Down.String(), quorum.Refused.String()}
 }
 
-// Resign is part of store. Every proxy can do what this one does.
-func (*quorumStore) Resign() {}
+// Resign is part of store. Every proxy can do what this one does, but one is named to clients.
+func (s *quorumStore) Resign() {
+	if s.roster != nil {
+		s.roster.Leave()
+	}
+}
+
+// Introduce is part of directory.
+func (s *quorumStore) Introduce(card string) {
+	if s.roster != nil {
+		s.roster.SetCard(card)
+	}
+}
+
+// keepName is for how long a proxy stays named when the nodes do not tell who is to be.
+const keepName = 30 * time.Second
+
+// NamingRules is part of directory.
+func (*quorumStore) NamingRules() sentinel.Rules { return sentinel.Rules{Keep: keepName} }
+
+// View is part of directory.
+func (s *quorumStore) View() sentinel.View {
+	lead, since := s.roster.Leader()
+	v := sentinel.View{Self: s.name, Lead: sentinel.Lead{ID: lead, For: since}}
+	for _, p := range s.roster.Peers() {
+		v.Members = append(v.Members, sentinel.Member{ID: p.ID, Card: parseCard(p.Card), Silent: p.Silent})
+	}
+	return v
+}
+
+// nodeOptions are how to connect to the nodes. Their URLs are good: the nodes were opened with them.
+func nodeOptions(cfg Config) (list []redis.Options) {
+	for _, url := range cfg.Nodes {
+		if o, err := redis.ParseURL(url); err == nil {
+			list = append(list, *o)
+		}
+	}
+	return list
+}
 
 // Failed is part of store. Nodes that are lost may come back.
 func (*quorumStore) Failed() <-chan error { return nil }

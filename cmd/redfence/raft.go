@@ -5,6 +5,7 @@ import (
 
 	"github.com/redfence/redfence/proxy"
 	"github.com/redfence/redfence/proxy/ops"
+	"github.com/redfence/redfence/proxy/sentinel"
 	"github.com/redfence/redfence/raftstore"
 )
 
@@ -48,6 +49,26 @@ func (b raftStore) Listen(_ proxy.Topic, ready func(error)) { b.Barrier(ready) }
 
 // Unlisten is part of proxy.Backend.
 func (raftStore) Unlisten(proxy.Topic) {}
+
+// Introduce is part of directory.
+func (b raftStore) Introduce(card string) { b.SetCard(card) }
+
+// settle is how long a member must have led before the Sentinel face names it, so that clients do not move for an election
+// that does not last.
+const settle = 2 * time.Second
+
+// NamingRules is part of directory. A node that hears of no leader knows it within an election timeout, and then names nobody.
+func (raftStore) NamingRules() sentinel.Rules { return sentinel.Rules{Settle: settle} }
+
+// View is part of directory.
+func (b raftStore) View() sentinel.View {
+	lead := b.Leadership()
+	v := sentinel.View{Self: b.ID(), Lead: sentinel.Lead{ID: lead.ID, Epoch: lead.Term, For: lead.For}}
+	for _, p := range b.Peers() {
+		v.Members = append(v.Members, sentinel.Member{ID: p.ID, Card: parseCard(p.Card), Silent: p.Silent})
+	}
+	return v
+}
 
 // Measure is part of store.
 func (b raftStore) Measure(m *ops.Metrics) {

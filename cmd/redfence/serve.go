@@ -70,6 +70,7 @@ func (n *node) run(ctx context.Context) error {
 		n.awaitStore(running)
 		return n.front.Serve(n.listener)
 	})
+	n.serveFaces(running, group)
 	group.Go(func() error {
 		if err := n.store.Wait(running); err != nil {
 			n.log.Info("ended before the store was ready", "error", err)
@@ -78,6 +79,22 @@ func (n *node) run(ctx context.Context) error {
 		return n.log.Ready(n.listener.Addr().String(), n.cfg.Mode)
 	})
 	return group.Wait()
+}
+
+// serveFaces answers as Sentinels from the start: that nobody leads yet is an answer.
+func (n *node) serveFaces(running context.Context, group *errgroup.Group) {
+	if len(n.faces.servers) == 0 {
+		return
+	}
+	for i, s := range n.faces.servers {
+		l := n.faces.listeners[i]
+		n.log.Info("answering as a Sentinel", "listen", l.Addr().String(), "master", n.cfg.SentinelMaster)
+		group.Go(func() error { return s.Serve(l) })
+	}
+	group.Go(func() error {
+		n.faces.watch(running, n.store)
+		return nil
+	})
 }
 
 // awaitStore lets clients wait for the store for a while. When that is over they are told why they are not served, and
@@ -96,6 +113,9 @@ func (n *node) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	n.store.Resign()
+	if err := n.faces.shutdown(ctx); err != nil {
+		n.log.Warn("clients of the Sentinel addresses were cut off", "error", err)
+	}
 	if err := n.front.Shutdown(ctx); err != nil {
 		n.log.Warn("clients were cut off before their commands had finished", "error", err)
 	}

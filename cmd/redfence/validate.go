@@ -26,6 +26,7 @@ func (c *Config) Validate() error {
 		c.validateExposure(),
 		c.validateNodes(),
 		c.validateCluster(),
+		c.validateSentinel(),
 		c.validateBuilt(),
 	)
 }
@@ -120,11 +121,21 @@ func validateTLS(prefix, cert, key, ca string) error {
 
 // validateExposure keeps a laptop's default from becoming an open lock server on a network.
 func (c *Config) validateExposure() error {
-	if c.Insecure || c.Password != "" || c.TLSCert != "" || isLoopback(c.Listen) {
+	if c.Insecure || c.Password != "" || c.TLSCert != "" {
 		return nil
 	}
-	return fmt.Errorf("--listen is %s, which others can reach, and there is neither password nor certificate; "+
-		"set REDFENCE_PASSWORD or --tls-cert and --tls-key, listen on 127.0.0.1, or accept it with --insecure", c.Listen)
+	var errs []error
+	for _, l := range append([]string{c.Listen}, c.SentinelListen...) {
+		if !isLoopback(l) {
+			errs = append(errs, exposed(l))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func exposed(address string) error {
+	return fmt.Errorf("clients shall connect to %s, which others can reach, and there is neither password nor certificate; "+
+		"set REDFENCE_PASSWORD or --tls-cert and --tls-key, listen on 127.0.0.1, or accept it with --insecure", address)
 }
 
 // validateCluster checks what members need to reach each other. The cluster port takes no password.
@@ -204,19 +215,25 @@ func (c *Config) validateNodes() error {
 
 // validateBuilt refuses what the command line promises for later versions, so that no setting is silently without effect.
 func (c *Config) validateBuilt() error {
-	planned := []struct {
-		asked bool
-		what  string
-	}{
-		{len(c.SentinelListen) > 0, "the Sentinel face (--sentinel-listen)"},
-		{c.Upstream != "" || len(c.LockKeys) > 0, "pass-through (--upstream, --lock-keys)"},
+	if c.Upstream == "" && len(c.LockKeys) == 0 {
+		return nil
 	}
-	var errs []error
-	for _, p := range planned {
-		if p.asked {
-			errs = append(errs, fmt.Errorf("%s is not built yet in this version; "+
-				"raft mode and quorum mode are, start it without these flags", p.what))
-		}
+	return errors.New("pass-through (--upstream, --lock-keys) is not built yet in this version; " +
+		"raft mode, quorum mode and the Sentinel face are, start it without these flags")
+}
+
+// validateSentinel checks what the Sentinel face needs to name members.
+func (c *Config) validateSentinel() error {
+	if len(c.SentinelListen) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	switch {
+	case c.SentinelMaster == "" || strings.ContainsAny(c.SentinelMaster, " \t\r\n"):
+		return fmt.Errorf("--sentinel-master is %q; it must be a name without spaces", c.SentinelMaster)
+	case c.Announce == "" && isUnspecified(c.Listen):
+		return fmt.Errorf("--listen is %s, which the Sentinel face cannot name to clients; give --announce host:port", c.Listen)
+	case c.Announce != "" && isUnspecified(c.Announce):
+		return fmt.Errorf("--announce is %s, which no client can connect to; give the address that clients use", c.Announce)
+	}
+	return nil
 }
