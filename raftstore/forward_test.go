@@ -199,7 +199,27 @@ func TestNothingIsAppliedTwice(t *testing.T) {
 	}
 }
 
-func countThrough(t *testing.T, rounds int, change func(*nodes)) {
+// TestAStopLeavesNothingUnknown stops the leader and starts it again, four times: what was sent to it or through it is
+// answered, by itself or by its successor.
+func TestAStopLeavesNothingUnknown(t *testing.T) {
+	n := countThrough(t, 4, func(c *nodes) {
+		i := c.index(c.leader())
+		c.stop(i)
+		c.start(i)
+		c.ready()
+	})
+	for text := range n.refused {
+		if !strings.HasPrefix(text, "TRYAGAIN") && !strings.HasPrefix(text, "CLUSTERDOWN") {
+			t.Errorf("a client was told %q", text)
+		}
+	}
+	if n.unknown > 0 {
+		t.Errorf("%d outcomes are unknown", n.unknown)
+	}
+}
+
+func countThrough(t *testing.T, rounds int, change func(*nodes)) *tally {
+	t.Helper()
 	c := startNodes(t)
 	c.routed()
 	n := &tally{replies: map[int64]bool{}, refused: map[string]int{}}
@@ -227,6 +247,7 @@ func countThrough(t *testing.T, rounds int, change func(*nodes)) {
 	if got < n.acked || got > n.acked+n.unknown {
 		t.Errorf("the counter is %d after %d acknowledged and %d unknown increments", got, n.acked, n.unknown)
 	}
+	return n
 }
 
 func (n *tally) count() int64 {

@@ -16,6 +16,7 @@ const (
 	stewardEvery = 250 * time.Millisecond // how often the leader looks after the members
 	promotionLag = 256                    // entries by which a node that gets a vote may be behind
 	changeWait   = 5 * time.Second        // how long a change of the members waits for its turn in the log
+	resignTries  = 3                      // each takes an election timeout at most
 )
 
 var (
@@ -185,12 +186,17 @@ func (s *Store) promote(lead *leadership, server raft.Server) error {
 	return nil
 }
 
-// Resign hands the leadership over before this node stops, if it leads and there is somebody to take it.
+// Resign hands the leadership over before this node stops, if it leads and there is somebody to take it. Who is to take it may
+// be just behind, so it is tried more than once.
 func (s *Store) Resign() {
-	if s.port == nil || s.raft.State() != raft.Leader || s.soleVoter() {
-		return
+	var err error
+	for range resignTries {
+		if s.port == nil || s.raft.State() != raft.Leader || s.soleVoter() {
+			return
+		}
+		if err = s.raft.LeadershipTransfer().Error(); err == nil {
+			return
+		}
 	}
-	if err := s.raft.LeadershipTransfer().Error(); err != nil {
-		s.cfg.Logger.Warn("the leadership could not be handed over", "error", err)
-	}
+	s.cfg.Logger.Warn("the leadership could not be handed over", "error", err)
 }

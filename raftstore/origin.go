@@ -375,6 +375,27 @@ func (o *origin) expire(now time.Time) {
 	})
 }
 
+// drain refuses further calls and waits until those that there are have been answered, which takes no longer than they may
+// take in any case: see expire.
+func (o *origin) drain() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	for deadline := time.Now().Add(2 * o.s.cfg.MaxWait); !o.idle() && time.Now().Before(deadline); {
+		o.s.pause(steerEvery)
+	}
+}
+
+// idle tells whether all calls are answered.
+func (o *origin) idle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.calls) == 0
+}
+
 // close answers what is left. It is called when nothing runs any more.
 func (o *origin) close() {
 	if o == nil {

@@ -147,12 +147,14 @@ func (s *Store) Wait(ctx context.Context) error {
 // Now is the wall clock in µs since the Unix epoch.
 func (s *Store) Now() int64 { return s.cfg.Wall() }
 
-// Close stops the store. Entries that are in flight are still answered; calls that wait are refused.
+// Close stops the store. A leader hands over first, and calls that were forwarded, or are in the log, are still answered;
+// those that wait are refused.
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
-		s.member.stop()
 		s.Resign()
+		s.origin.drain()
+		s.member.stop()
 		close(s.closing)
 		s.done.Wait()
 		s.lead.Store(nil)
