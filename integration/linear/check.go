@@ -45,9 +45,9 @@ func Check(ops []Op, patience time.Duration) (list []Finding) {
 }
 
 // shown is how many operations a report has on either side of where the order ends.
-const shown = 12
+const shown = 20
 
-// report shows the end of the longest order that was found, and what does not fit behind it.
+// report shows what has changed the lock last in the longest order that was found, and what does not fit behind it.
 func report(ops []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var longest []int
 	for _, order := range info.PartialLinearizations()[0] {
@@ -55,16 +55,20 @@ func report(ops []porcupine.Operation, info porcupine.LinearizationInfo) string 
 			longest = order
 		}
 	}
-	var b strings.Builder
+	var changes []string
 	state, done := lock{}, map[int]bool{}
-	for n, i := range longest {
+	for _, i := range longest {
 		done[i] = true
 		o := ops[i].Input.(*Op)
-		if state, _ = state.step(o); n >= len(longest)-shown {
-			fmt.Fprintf(&b, "  %v\n    then %v\n", o, state)
+		next, _ := state.step(o)
+		if before := state; next.owner != before.owner || next.token != before.token || next.frees != before.frees {
+			changes = append(changes, fmt.Sprintf("  %v\n    then %v\n", o, next))
 		}
+		state = next
 	}
-	fmt.Fprintf(&b, "%d of %d operations have an order; of the others:\n", len(longest), len(ops))
+	var b strings.Builder
+	b.WriteString(strings.Join(changes[max(0, len(changes)-shown):], ""))
+	fmt.Fprintf(&b, "%d of %d operations have an order, behind which it is %v; of the others:\n", len(longest), len(ops), state)
 	left := 0
 	for i := range ops {
 		if o := ops[i].Input.(*Op); !done[i] && left < shown {

@@ -8,21 +8,24 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// lock is the state of one lock, as the model sees it. It holds what is certain of time: the earliest moments, given the
-// operations before. All that a lease asks of time is that something is not too early (an operation behind its call, and
-// behind those before it in the order; the end of a lease at least its TTL behind the operation that set it), and not later
-// than an answer. So if any moments fit, the earliest ones do, and the model accepts neither more nor less.
+// lock is the state of one lock, as the model sees it.
+//
+// A lease lasts for its TTL from the call that set it on, as its holder counts. So operations that change the lock have a
+// moment of their own, by which leases are measured: somewhere between call and answer, and in the same order as the
+// changes, but a change may be seen later than its moment. What a read is told of says nothing of such moments. The model
+// holds the earliest ones that are possible, given the operations before. All that is asked of them is that something is not
+// too early (behind a call, behind the change before, a TTL behind what set the lease) and not later than an answer. So if
+// any moments fit, the earliest ones do.
 type lock struct {
 	owner string        // who holds it, "" for nobody; the lease may be over all the same, see frees
 	token int64         // of the holder; 0 when not known yet
 	last  int64         // the largest token that is known
 	frees time.Duration // the lease is not over before
-	now   time.Duration // the last operation was not executed before
+	now   time.Duration // the moment of the last change
 }
 
 // step executes an operation on a lock, and tells whether it could have been answered like that.
 func (l lock) step(o *Op) (lock, bool) {
-	l.now = max(l.now, o.Call)
 	if o.Known {
 		l, ok := l.answered(o)
 		return l, ok && l.now <= o.Return
@@ -38,9 +41,8 @@ func (l lock) answered(o *Op) (lock, bool) {
 		if !o.Done {
 			return l, l.owner != "" && !holds
 		}
-		l = l.expired()
 		ok := o.Token > l.last
-		return l.granted(o, o.Token), ok
+		return l.expired().granted(o, o.Token), ok
 	case Holder:
 		if o.Holder == "" {
 			return l.expired(), true
@@ -52,7 +54,7 @@ func (l lock) answered(o *Op) (lock, bool) {
 		}
 	case Release:
 		if o.Done {
-			return l.free(), holds
+			return l.at(o).free(), holds
 		}
 	case Renew:
 		if o.Done {
@@ -71,7 +73,7 @@ func (l lock) unanswered(o *Op) lock {
 	case o.Kind == Acquire:
 		return l.expired().granted(o, 0)
 	case o.Kind == Release && l.owner == o.Owner:
-		return l.free()
+		return l.at(o).free()
 	case o.Kind == Renew && l.owner == o.Owner:
 		return l.until(o)
 	}
@@ -87,6 +89,12 @@ func (l lock) expired() lock {
 	return l.free()
 }
 
+// at is the lock at the moment of an operation that changes it.
+func (l lock) at(o *Op) lock {
+	l.now = max(l.now, o.Call)
+	return l
+}
+
 func (l lock) free() lock {
 	l.owner, l.token, l.frees = "", 0, 0
 	return l
@@ -98,6 +106,7 @@ func (l lock) granted(o *Op, token int64) lock {
 }
 
 func (l lock) until(o *Op) lock {
+	l = l.at(o)
 	l.frees = l.now + o.TTL
 	return l
 }
