@@ -65,8 +65,9 @@ fuzz: ## Fuzz every target for FUZZTIME (30s)
 	done
 
 .PHONY: bench
-bench: ## Compare with redis-server, and with redsync over 3 and 5 of them, side by side in one run
-	cd integration/bench && go run . && go run . -nodes 3 && go run . -nodes 5 -clients 1,64
+bench: ## Compare with redis-server, with redsync over 3 and 5 of them, and with etcd, side by side in one run
+	cd integration/bench && go run . && go run . -nodes 3 && go run . -nodes 5 -clients 1,64 && \
+		go run . -etcd && go run . -etcd -log-store bolt
 
 .PHONY: docs
 docs: ## Write the generated parts of docs/

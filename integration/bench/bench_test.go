@@ -127,12 +127,14 @@ func TestLayout(t *testing.T) {
 // everySetting is a plan with few clients.
 func everySetting(t *testing.T) []setting {
 	t.Helper()
-	plan, err := makePlan(options{clients: []int{2, 1, 2}, settings: []string{"lock", "contended", "read", "redisson"}})
+	plan, err := makePlan(options{clients: []int{2, 1, 2}, settings: []string{
+		"lock", "contended", "read", "redisson", "mutex", "mutex-contended", "txn",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plan) != 5 {
-		t.Fatalf("%d settings, want 5: equal numbers of clients are one", len(plan))
+	if len(plan) != 10 {
+		t.Fatalf("%d settings, want 10: equal numbers of clients are one", len(plan))
 	}
 	return plan
 }
@@ -159,7 +161,7 @@ func TestEverySettingRunsOnRedis(t *testing.T) {
 		}
 	}
 	r := &result{options: o, host: describeHost(t.Context(), t.TempDir(), syncTimes{}), servers: []*server{srv, srv}, rows: rows}
-	if text := r.markdown(); !strings.Contains(text, "| redisson  |      64 |") {
+	if text := r.markdown(); !strings.Contains(text, "| redisson        |      64 |") {
 		t.Errorf("no row for redisson:\n%s", text)
 	}
 }
@@ -230,6 +232,7 @@ func TestUsage(t *testing.T) {
 		"no clients":      {"-clients", "0"},
 		"unknown setting": {"-settings", "write"},
 		"left over":       {"more"},
+		"two comparisons": {"-etcd", "-nodes", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -49,6 +49,16 @@ func (c *client) timed(op int, request []byte, w want) error {
 	return nil
 }
 
+// timedCall is timed for a call of a library.
+func (c *client) timedCall(op int, call func() error) error {
+	began := time.Now()
+	if err := call(); err != nil {
+		return err
+	}
+	c.record(op, began)
+	return nil
+}
+
 // record counts an operation that ends now.
 func (c *client) record(op int, began time.Time) {
 	now := time.Now()
@@ -80,13 +90,22 @@ func (c *client) contend(acquire, release request) error {
 	}
 }
 
-// leave ends a hold. Grants and releases pass through here in their true order, so two holders are two grants.
+// leave ends a hold.
 func (c *client) leave(release request) error {
+	if err := c.alone(); err != nil {
+		return err
+	}
+	return c.timed(1, release.with(c.token), wantOne)
+}
+
+// alone is called by who holds the lock that all want. Grants and releases pass through here in their true order, so two
+// holders are two grants.
+func (c *client) alone() error {
 	if n := c.holders.Add(1); n != 1 {
 		return fmt.Errorf("%w: %d clients hold one lock", errWrongReply, n)
 	}
 	c.holders.Add(-1)
-	return c.timed(1, release.with(c.token), wantOne)
+	return nil
 }
 
 // sha1Hex is the name of a script (https://redis.io/docs/latest/commands/script-load/).

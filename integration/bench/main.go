@@ -1,6 +1,6 @@
-// Command bench compares the lock operations of redfence with those of redis-server, side by side in one run: both
-// servers sync every change to the same disk, the same clients drive them in turns, and the answers are checked. It
-// measures and never judges: docs/performance.md says how to read its tables.
+// Command bench compares the lock operations of redfence with those of redis-server, and its clusters with etcd's, side by
+// side in one run: both servers sync every change to the same disk, the same clients drive them in turns, and the answers
+// are checked. It measures and never judges: docs/performance.md says how to read its tables.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +29,9 @@ type options struct {
 	redis    string
 	logStore string
 	nodes    int
+	etcd     bool
+	etcdPath string
+	shared   bool // etcd's clients share connections
 	dir      string
 	out      string
 }
@@ -80,8 +82,22 @@ func compare(ctx context.Context, o options, plan []setting, dir string, stderr 
 	if err != nil {
 		return nil, err
 	}
-	nodes, servers := contestants(o, program, dir)
-	for _, s := range slices.Concat(nodes, servers) {
+	nodes, servers, err := contestants(ctx, o, program, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range nodes {
+		if err := s.launch(ctx); err != nil {
+			return nil, err
+		}
+		defer s.stop()
+	}
+	for _, s := range nodes {
+		if err := s.await(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range servers {
 		if err := s.start(ctx); err != nil {
 			return nil, err
 		}
@@ -97,14 +113,17 @@ func compare(ctx context.Context, o options, plan []setting, dir string, stderr 
 }
 
 // contestants are the two servers that are compared, and those that both of them work by.
-func contestants(o options, program, dir string) (nodes, servers []*server) {
+func contestants(ctx context.Context, o options, program, dir string) (nodes, servers []*server, err error) {
+	if o.etcd {
+		return clusters(ctx, o, program, dir)
+	}
 	if o.nodes == 0 {
-		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}
+		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}, nil
 	}
 	for i := range o.nodes {
 		nodes = append(nodes, nodeServer(o.redis, dir, i))
 	}
-	return nodes, []*server{redsyncSide(nodes), quorumServer(program, dir, nodes)}
+	return nodes, []*server{redsyncSide(nodes), quorumServer(program, dir, nodes)}, nil
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -116,8 +135,11 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.DurationVar(&o.duration, "duration", 2500*time.Millisecond, "time measured per server, setting and round")
 	fs.DurationVar(&o.warmUp, "warmup", 300*time.Millisecond, "time before that which is not counted")
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
+	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
+	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
+	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")
-	fs.StringVar(&settings, "settings", "", "what to measure; all that fit -nodes when not given")
+	fs.StringVar(&settings, "settings", "", "what to measure; all that fit -nodes and -etcd when not given")
 	fs.StringVar(&o.redfence, "redfence", "", "redfence program; built from this repository when not given")
 	fs.StringVar(&o.redis, "redis", "redis-server", "redis-server program")
 	fs.StringVar(&o.logStore, "log-store", "wal", "redfence's log store: wal or bolt")
@@ -126,13 +148,16 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
-	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 {
-		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive")
+	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 || o.etcd && o.nodes > 0 {
+		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive, -nodes and -etcd exclude each other")
 	}
 	if settings == "" {
 		settings = "lock,contended,read,redisson"
-		if o.nodes > 0 {
+		switch {
+		case o.nodes > 0:
 			settings = "redlock,redlock-contended,redlock-paused"
+		case o.etcd:
+			settings = "mutex,mutex-contended,txn"
 		}
 	}
 	o.settings = strings.Split(settings, ",")

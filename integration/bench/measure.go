@@ -70,12 +70,8 @@ func (s *side) add(o outcome) {
 // runRound runs a setting once on one server.
 func runRound(ctx context.Context, o options, s setting, srv *server, round int) (result outcome, err error) {
 	deadline := time.Now().Add(o.warmUp + o.duration + grace)
-	control, err := dial(srv.addr, deadline)
+	finish, err := prepare(s, srv, deadline)
 	if err != nil {
-		return outcome{}, err
-	}
-	defer control.Close()
-	if err := s.before(control); err != nil {
 		return outcome{}, err
 	}
 	if s.paused {
@@ -96,7 +92,22 @@ func runRound(ctx context.Context, o options, s setting, srv *server, round int)
 	if err != nil {
 		return outcome{}, err
 	}
-	return crew.sum(s, o.duration, used), s.after(control)
+	return crew.sum(s, o.duration, used), finish()
+}
+
+// prepare makes the server ready for a round. What it returns cleans up, and finds out whether a lock is left.
+func prepare(s setting, srv *server, deadline time.Time) (finish func() error, err error) {
+	if srv.foreign {
+		return srv.direct.left, nil
+	}
+	control, err := dial(srv.addr, deadline)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.before(control); err != nil {
+		return nil, errors.Join(err, control.Close())
+	}
+	return func() error { return errors.Join(s.after(control), control.Close()) }, nil
 }
 
 // team is the clients of one round.
@@ -106,7 +117,7 @@ func hire(s setting, srv *server, round int, deadline time.Time) (team, error) {
 	var all team
 	var holders atomic.Int32
 	for id := range s.clients {
-		c, err := dial(srv.addr, deadline)
+		c, err := connect(srv, id, deadline)
 		if err != nil {
 			return all, err
 		}
@@ -118,9 +129,21 @@ func hire(s setting, srv *server, round int, deadline time.Time) (team, error) {
 	return all, nil
 }
 
+// connect gives a client what it talks to the server by.
+func connect(srv *server, id int, deadline time.Time) (*conn, error) {
+	if srv.direct != nil {
+		if err := srv.direct.join(id); err != nil || srv.foreign {
+			return nil, err
+		}
+	}
+	return dial(srv.addrOf(id), deadline)
+}
+
 func (t team) dismiss() {
 	for _, c := range t {
-		c.Close()
+		if c.conn != nil {
+			c.Close()
+		}
 	}
 }
 

@@ -45,17 +45,17 @@ func quorumServer(program, dir string, nodes []*server) *server {
 func redsyncSide(nodes []*server) *server {
 	return &server{
 		name: "redsync", about: fmt.Sprintf("v4 in the clients over %d redis-servers, whose processor time is shown", len(nodes)),
-		behind: nodes, direct: &library{}, version: []string{"echo", "redsync v4"},
+		behind: nodes, direct: &redsyncLibrary{}, version: []string{"echo", "redsync v4"},
 	}
 }
 
-// library is redsync with its connections, which all clients share, as users do.
-type library struct {
+// redsyncLibrary is redsync with its connections, which all clients share, as users do.
+type redsyncLibrary struct {
 	clients []*redis.Client
 	sync    *redsync.Redsync
 }
 
-func (l *library) open(nodes []*server) error {
+func (l *redsyncLibrary) open(nodes []*server) error {
 	var all []pools.Pool
 	for _, n := range nodes {
 		c := redis.NewClient(&redis.Options{Addr: n.addr, PoolSize: maxPool, MinIdleConns: crowd})
@@ -72,14 +72,18 @@ func (l *library) open(nodes []*server) error {
 // maxPool is enough for all clients at once.
 const maxPool = 300
 
-func (l *library) close() {
+func (l *redsyncLibrary) close() {
 	for _, c := range l.clients {
 		_ = c.Close() // the run is over
 	}
 }
 
+func (*redsyncLibrary) join(int) error { return nil }
+
+func (*redsyncLibrary) left() error { return nil } // see noCheck
+
 // mutex is a lock that is tried once, with the same lease as everywhere.
-func (l *library) mutex(key string) *redsync.Mutex {
+func (l *redsyncLibrary) mutex(key string) *redsync.Mutex {
 	return l.sync.NewMutex(key, redsync.WithExpiry(lease), redsync.WithTries(1))
 }
 
@@ -97,22 +101,16 @@ func redlockSetting(clients int, paused bool) setting {
 	raw := s.enlist
 	s.after = noCheck
 	s.enlist = func(c *client) cycle {
-		if c.server.direct == nil {
+		l, ok := c.server.direct.(*redsyncLibrary)
+		if !ok {
 			return raw(c)
 		}
-		m := c.server.direct.mutex("bench:lock:" + strconv.Itoa(c.id))
+		m := l.mutex("bench:lock:" + strconv.Itoa(c.id))
 		return func() error {
-			began := time.Now()
-			if err := m.TryLock(); err != nil {
+			if err := c.timedCall(0, m.TryLock); err != nil {
 				return err
 			}
-			c.record(0, began)
-			began = time.Now()
-			if ok, err := m.Unlock(); !ok {
-				return fmt.Errorf("%w: a lock was not released: %w", errWrongReply, err)
-			}
-			c.record(1, began)
-			return nil
+			return c.timedCall(1, func() error { return unlock(m) })
 		}
 	}
 	return s
@@ -125,10 +123,11 @@ func redlockContended() setting {
 	raw := s.enlist
 	s.after = noCheck
 	s.enlist = func(c *client) cycle {
-		if c.server.direct == nil {
+		l, ok := c.server.direct.(*redsyncLibrary)
+		if !ok {
 			return raw(c)
 		}
-		m := c.server.direct.mutex("bench:contended")
+		m := l.mutex("bench:contended")
 		return func() error { return c.contendDirect(m) }
 	}
 	return s
@@ -143,16 +142,10 @@ func (c *client) contendDirect(m *redsync.Mutex) error {
 		switch {
 		case err == nil:
 			c.record(0, began)
-			began = time.Now()
-			if n := c.holders.Add(1); n != 1 {
-				return fmt.Errorf("%w: %d clients hold one lock", errWrongReply, n)
+			if err := c.alone(); err != nil {
+				return err
 			}
-			c.holders.Add(-1)
-			if ok, err := m.Unlock(); !ok {
-				return fmt.Errorf("%w: a lock was not released: %w", errWrongReply, err)
-			}
-			c.record(1, began)
-			return nil
+			return c.timedCall(1, func() error { return unlock(m) })
 		case !errors.As(err, &taken) && !errors.Is(err, redsync.ErrFailed):
 			return err
 		case c.window.over(sent):
@@ -161,6 +154,13 @@ func (c *client) contendDirect(m *redsync.Mutex) error {
 		c.record(2, sent)
 		time.Sleep(500*time.Microsecond + time.Duration(c.random.Int64N(int64(time.Millisecond))))
 	}
+}
+
+func unlock(m *redsync.Mutex) error {
+	if ok, err := m.Unlock(); !ok {
+		return fmt.Errorf("%w: a lock was not released: %w", errWrongReply, err)
+	}
+	return nil
 }
 
 // noCheck leaves out the look for keys that are left: the nodes keep versions of keys that are gone.

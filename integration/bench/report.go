@@ -20,7 +20,7 @@ type result struct {
 
 // markdown is the result as a file for docs/results.
 func (r *result) markdown() string {
-	title := "# Lock operations: redfence and redis-server side by side, " + r.host.date[:len(time.DateOnly)] + "\n\n"
+	title := "# Lock operations: redfence and " + r.servers[0].name + " side by side, " + r.host.date[:len(time.DateOnly)] + "\n\n"
 	return title + r.text()
 }
 

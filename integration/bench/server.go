@@ -31,8 +31,10 @@ type server struct {
 	ready *regexp.Regexp
 	// behind are the servers whose processor time counts as this one's, since it works by them.
 	behind []*server
-	// direct is the lock library that talks to the servers behind, when there is no process of its own.
-	direct *library
+	// direct is the lock library that talks to the servers behind. Without one, clients talk to them in turn. Either is
+	// only for a server that is no process of its own.
+	direct  library
+	foreign bool // it does not speak RESP
 
 	cmd    *exec.Cmd
 	output printed
@@ -77,11 +79,33 @@ func redfenceProgram(ctx context.Context, given, dir string) (string, error) {
 	return program, nil
 }
 
+// library is how clients of a server take locks, when not by commands of their own.
+type library interface {
+	open(nodes []*server) error
+	join(client int) error // before each round; clients are numbered from 0
+	left() error           // after each round, an error when a lock is left
+	close()
+}
+
+// process tells whether the server is one process, and not those behind.
+func (s *server) process() bool { return s.argv != nil || s.late != nil }
+
 // start runs the server in a directory of its own and waits until it answers.
 func (s *server) start(ctx context.Context) error {
-	if s.direct != nil {
+	if err := s.launch(ctx); err != nil {
+		return err
+	}
+	return s.await(ctx)
+}
+
+// launch runs the server in a directory of its own.
+func (s *server) launch(ctx context.Context) error {
+	if !s.process() {
 		s.addr = s.behind[0].addr
-		return s.direct.open(s.behind)
+		if s.direct != nil {
+			return s.direct.open(s.behind)
+		}
+		return nil
 	}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
@@ -90,7 +114,7 @@ func (s *server) start(ctx context.Context) error {
 	if s.late != nil {
 		argv = s.late()
 	}
-	if s.ready == nil {
+	if s.addr == "" && s.ready == nil {
 		addr, err := freeAddr()
 		if err != nil {
 			return err
@@ -101,18 +125,23 @@ func (s *server) start(ctx context.Context) error {
 	s.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, &s.output, &s.output
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a killed benchmark leaves no servers behind
-	if err := s.cmd.Start(); err != nil {
-		return err
+	return s.cmd.Start()
+}
+
+// await waits until the server answers, for one that does not speak RESP no longer than until it runs.
+func (s *server) await(ctx context.Context) error {
+	if s.foreign {
+		return nil
 	}
-	if err := s.await(ctx); err != nil {
+	if err := s.answers(ctx); err != nil {
 		s.stop()
 		return fmt.Errorf("%s did not start: %w\n%s", s.name, err, s.log())
 	}
 	return nil
 }
 
-// await asks the server until it answers PING.
-func (s *server) await(ctx context.Context) error {
+// answers asks the server until it answers PING.
+func (s *server) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
@@ -148,6 +177,8 @@ func (s *server) ping() error {
 func (s *server) stop() {
 	if s.direct != nil {
 		s.direct.close()
+	}
+	if s.cmd == nil || s.cmd.Process == nil {
 		return
 	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
@@ -156,9 +187,20 @@ func (s *server) stop() {
 	_ = s.cmd.Wait() // its figures were taken before; how it ends does not matter
 }
 
-// log is the end of what the server printed.
+// addrOf is where a client of a number connects to.
+func (s *server) addrOf(client int) string {
+	if s.process() || s.direct != nil || len(s.behind) == 0 {
+		return s.addr
+	}
+	return s.behind[client%len(s.behind)].addr
+}
+
+// log is the end of what the server printed, and of what those behind did.
 func (s *server) log() []byte {
 	text := s.output.bytes()
+	for _, b := range s.behind {
+		text = append(text, b.log()...)
+	}
 	return text[max(len(text)-2000, 0):]
 }
 

@@ -43,9 +43,7 @@ func makePlan(o options) ([]setting, error) {
 	for _, name := range o.settings {
 		switch name {
 		case "lock":
-			for _, n := range slices.Compact(slices.Sorted(slices.Values(o.clients))) {
-				plan = append(plan, lockSetting(n))
-			}
+			plan = append(plan, forAll(o.clients, lockSetting)...)
 		case "contended":
 			plan = append(plan, contendedSetting())
 		case "read":
@@ -53,18 +51,31 @@ func makePlan(o options) ([]setting, error) {
 		case "redisson":
 			plan = append(plan, redissonSetting())
 		case "redlock":
-			for _, n := range slices.Compact(slices.Sorted(slices.Values(o.clients))) {
-				plan = append(plan, redlockSetting(n, false))
-			}
+			plan = append(plan, forAll(o.clients, func(n int) setting { return redlockSetting(n, false) })...)
 		case "redlock-contended":
 			plan = append(plan, redlockContended())
 		case "redlock-paused":
 			plan = append(plan, redlockSetting(crowd, true))
+		case "mutex":
+			plan = append(plan, forAll(o.clients, mutexSetting)...)
+		case "mutex-contended":
+			plan = append(plan, mutexContended())
+		case "txn":
+			plan = append(plan, forAll(o.clients, txnSetting)...)
 		default:
-			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson; redlock, redlock-contended, redlock-paused", name)
+			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson; redlock, redlock-contended, "+
+				"redlock-paused; mutex, mutex-contended, txn", name)
 		}
 	}
 	return plan, nil
+}
+
+// forAll makes a setting for each number of clients.
+func forAll(clients []int, make func(clients int) setting) (plan []setting) {
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(clients))) {
+		plan = append(plan, make(n))
+	}
+	return plan
 }
 
 // releaseScript deletes the lock if it is still the caller's
