@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,16 @@ import (
 // replaced unseen.
 var errUsed = errors.New("the connection was used up")
 
-// connection is one connection to one database. It is used by one goroutine, except for cut.
+// connection is one connection to one database. go-redis opens it: it logs in, selects the database and asks who
+// the server is. Operations are written to the socket directly, and their answers read from it.
 type connection struct {
-	wire   *wire
-	client *redis.Client
-	conn   *redis.Conn
-	loaded map[string]struct{} // SHAs of the scripts that the server has, as far as this connection knows
+	wire     *wire
+	socket   net.Conn // wire, or what encrypts it
+	in       *bufio.Reader
+	patience time.Duration
+	client   *redis.Client
+	conn     *redis.Conn
+	loaded   map[string]struct{} // SHAs of the scripts that the server has, as far as this connection knows
 }
 
 // open dials, logs in and selects the database (go-redis does both with the first command).
@@ -32,16 +37,20 @@ func (n *Node) open(db int, read time.Duration) (*connection, error) {
 	}
 	options := n.address.client(db)
 	options.ReadTimeout, options.WriteTimeout = read, read
+	once := socket
 	options.Dialer = func(context.Context, string, string) (net.Conn, error) {
-		if socket == nil {
+		if once == nil {
 			return nil, errUsed
 		}
-		once := socket
-		socket = nil
-		return once, nil
+		given := once
+		once = nil
+		return given, nil
 	}
 	client := redis.NewClient(options)
-	return &connection{wire: w, client: client, conn: client.Conn(), loaded: map[string]struct{}{}}, nil
+	return &connection{
+		wire: w, socket: socket, in: bufio.NewReader(socket), patience: read,
+		client: client, conn: client.Conn(), loaded: map[string]struct{}{},
+	}, nil
 }
 
 // maxLoaded bounds what a connection remembers of loaded scripts. Loading one again does no harm.
@@ -57,6 +66,34 @@ func (c *connection) learn(sha string) bool {
 	}
 	c.loaded[sha] = struct{}{}
 	return true
+}
+
+// tryWrite writes what the socket takes at once. An error means that the other end has hung up. What is encrypted is
+// never written at once.
+func (c *connection) tryWrite(p []byte) (int, error) {
+	if c.socket != net.Conn(c.wire) {
+		return 0, nil
+	}
+	return c.wire.tryWrite(p)
+}
+
+// write writes all of p, and cuts the connection when that fails or takes too long.
+func (c *connection) write(p []byte) {
+	if c.socket.SetWriteDeadline(time.Now().Add(c.patience)) != nil {
+		return // it is cut
+	}
+	if _, err := c.socket.Write(p); err != nil {
+		c.cut()
+	}
+}
+
+// readUntil sets how long reading may take from now on, 0: for ever.
+func (c *connection) readUntil(d time.Duration) {
+	at := time.Time{}
+	if d != 0 {
+		at = time.Now().Add(d)
+	}
+	_ = c.socket.SetReadDeadline(at) // it fails when the connection is cut, and then reading does
 }
 
 // cut ends the connection, also while it is being read from.

@@ -13,11 +13,8 @@ func (s *stream) connected() bool {
 		if s.isClosed() {
 			return false
 		}
-		if s.conn != nil && s.conn.wire.alive() {
-			return true
-		}
 		if s.conn != nil {
-			s.broken(ReasonLost)
+			return true
 		}
 		if s.attempts > 0 && !s.pause(s.backoff(s.attempts-1)) {
 			return false
@@ -47,7 +44,8 @@ func (s *stream) connect() error {
 	s.node.met(who.runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conn, s.former, s.down = c, who, ""
+	s.conn, s.former, s.down, s.busy, s.armed = c, who, "", true, false
+	c.readUntil(0)
 	if s.closed {
 		c.cut()
 	}

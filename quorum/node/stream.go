@@ -16,32 +16,43 @@ import (
 // batchSize is how many operations go out in one write at most.
 const batchSize = 256
 
-// stream carries the operations of one database to the node, in order: one goroutine, which writes what waits,
-// reads all the answers, and only then writes what has come meanwhile. So at low load an operation is one write and
-// one read, and at high load writes grow by themselves.
+// stream carries the operations of one database to the node, in order. One batch is on its way at a time: it is written
+// in one write, all its answers are read, and only then what has come meanwhile is written. So at low load an operation
+// is one write and one read, and at high load writes grow by themselves.
+//
+// Who sends while nothing is on its way writes it himself, as far as the socket takes it at once. All else is done by
+// run, which reads all the time, and so hears at once when the node hangs up.
 type stream struct {
 	node *Node
 	db   int
-	wake chan struct{} // something waits, or the stream is closed
 	well chan struct{} // the node answers again: try to connect now
 
 	mu      sync.Mutex
 	ahead   []quorum.Sending // goes out before queue
 	queue   []quorum.Sending
-	waiting int          // in queue, and taken from it but not sent yet
-	idle    bool         // run waits for wake
+	waiting int  // in queue, and taken from it but not sent yet
+	busy    bool // a batch is on its way, or there is no connection: others only queue
+	writing bool // by who sends; run waits for the end of it before it touches the batch
+	written sync.Cond
+	armed   bool         // the connection has a read deadline
 	down    tally.Reason // not empty: there is no connection, and the last attempt failed for this reason
 	closed  bool
 	conn    *connection
 
-	// Of run's goroutine alone.
-	taken    []quorum.Sending // the former queue, from next on not sent yet
-	next     int
-	batch    []quorum.Sending
-	cmds     []redis.Cmder
-	calls    []answering // of each in batch
-	memory   runner.Memory
-	former   identity
+	// Of who made the stream busy.
+	taken  []quorum.Sending // the former queue, from next on not sent yet
+	next   int
+	batch  []quorum.Sending
+	calls  []answering // of each in batch
+	line   []byte      // the batch as it is written
+	lines  int         // command lines in it
+	sent   time.Duration
+	canary string // that it was sent with
+	ran    bool   // a byte of it may have been written
+	memory runner.Memory
+	former identity
+
+	// Of run alone.
 	attempts int // since the last answer
 	backoff  func(attempt int) time.Duration
 
@@ -49,27 +60,49 @@ type stream struct {
 }
 
 func newStream(n *Node, db int) *stream {
-	return &stream{
-		node: n, db: db, wake: make(chan struct{}, 1), well: make(chan struct{}, 1),
+	s := &stream{
+		node: n, db: db, well: make(chan struct{}, 1), busy: true,
 		backoff: redis.DialRetryBackoffExponential(10*time.Millisecond, time.Second),
 	}
+	s.written.L = &s.mu
+	return s
 }
 
-// send puts an operation into the queue, or answers it at once when there is no point in that.
+// send puts an operation into the queue, or answers it at once when there is no point in that. It never waits.
 func (s *stream) send(o quorum.Sending) {
 	s.mu.Lock()
 	reason := s.admit(o)
-	wake := reason == "" && s.idle
-	s.idle = s.idle && !wake
-	s.mu.Unlock()
-	if reason != "" {
-		o.Done(quorum.Outcome{Reason: reason})
+	mine := reason == "" && !s.busy && s.conn != nil
+	if mine {
+		s.busy, s.writing = true, true
+		s.take()
 	}
-	if wake {
-		s.nudge()
+	s.mu.Unlock()
+	switch {
+	case reason != "":
+		o.Done(quorum.Outcome{Reason: reason})
+	case mine:
+		s.begin()
+		s.begun()
 	}
 }
 
+// begun ends what send does for run. When it came to nothing, for all was withdrawn, and others have queued meanwhile, a
+// goroutine goes on: who sends may hold locks that the outcomes of others need.
+func (s *stream) begun() {
+	s.mu.Lock()
+	goOn := len(s.batch) == 0 && s.take()
+	s.writing = goOn
+	s.mu.Unlock()
+	if !goOn {
+		s.written.Signal()
+		return
+	}
+	go func() {
+		s.begin()
+		s.begun()
+	}()
+}
 func (s *stream) admit(o quorum.Sending) tally.Reason {
 	limit := s.node.o.Queue
 	switch {
@@ -97,13 +130,6 @@ func (s *stream) stalled() bool {
 	return since != 0 && s.node.o.Clock.Now()-time.Duration(since) > s.node.o.StallAfter
 }
 
-func (s *stream) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
 // close ends run, also while it waits for an answer.
 func (s *stream) close() {
 	s.mu.Lock()
@@ -112,28 +138,34 @@ func (s *stream) close() {
 		s.conn.cut()
 	}
 	s.mu.Unlock()
-	s.nudge()
 }
 
 // run is the stream's goroutine. It ends when the stream is closed.
 func (s *stream) run() {
 	defer s.hangUp()
 	for s.connected() {
-		if !s.take() {
-			<-s.wake
-			continue
+		for s.more() {
+			if s.begin() {
+				break
+			}
 		}
-		s.exchange()
+		s.receive()
 	}
 	s.refuse(ReasonClosed)
 }
 
-// take moves what may go out next into batch. It tells whether there is anything.
+// more takes the next batch. It tells whether there is one.
+func (s *stream) more() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.take()
+}
+
+// take moves what may go out next into batch, while the stream is locked. It tells whether there is anything; if not the
+// stream is not busy any more.
 func (s *stream) take() bool {
 	clear(s.batch)
 	s.batch = s.batch[:0]
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	n := min(len(s.ahead), batchSize)
 	s.batch = append(s.batch, s.ahead[:n]...)
 	s.ahead = slices.Delete(s.ahead, 0, n)
@@ -150,13 +182,13 @@ func (s *stream) take() bool {
 		s.next += n
 		s.waiting -= n
 	}
-	s.idle = len(s.batch) == 0 && !s.closed
-	return !s.idle
+	s.busy = len(s.batch) > 0
+	return s.busy
 }
 
-// refuse answers everything that waits.
+// refuse answers everything that waits, while there is no connection.
 func (s *stream) refuse(reason tally.Reason) {
-	for s.take() && len(s.batch) > 0 {
+	for s.more() {
 		for i := range s.batch {
 			s.batch[i].Done(quorum.Outcome{Reason: reason})
 		}

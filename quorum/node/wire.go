@@ -3,19 +3,21 @@ package node
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// wire is a connection that knows whether anything was written to it, and whether the other end has hung up.
+// wire is a connection to which can be written without waiting, and that knows whether the other end has hung up.
 type wire struct {
 	net.Conn
-	raw     syscall.RawConn // nil when the connection has no descriptor
-	written atomic.Int64    // bytes
+	raw syscall.RawConn // nil when the connection has no descriptor
+	try func(fd uintptr) bool
+
+	p   []byte // of tryWrite
+	n   int
+	err error
 }
 
 // dial connects within timeout, with TLS when the address asks for it.
@@ -27,10 +29,7 @@ func (a *address) dial(ctx context.Context, timeout time.Duration) (*wire, net.C
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &wire{Conn: conn}
-	if s, ok := conn.(syscall.Conn); ok {
-		w.raw, _ = s.SyscallConn() // without it the check of alive is left out
-	}
+	w := newWire(conn)
 	if a.options.TLSConfig == nil {
 		return w, w, nil
 	}
@@ -42,27 +41,61 @@ func (a *address) dial(ctx context.Context, timeout time.Duration) (*wire, net.C
 	return w, secured, nil
 }
 
-// Write implements net.Conn. It counts before it writes: what fails half way counts as written.
-func (w *wire) Write(p []byte) (int, error) {
-	w.written.Add(int64(len(p)))
-	return w.Conn.Write(p)
+func newWire(conn net.Conn) *wire {
+	w := &wire{Conn: conn}
+	if s, ok := conn.(syscall.Conn); ok {
+		w.raw, _ = s.SyscallConn() // without it nothing is written at once
+	}
+	w.try = func(fd uintptr) bool {
+		if w.err = hungUp(int(fd)); w.err == nil {
+			w.n, w.err = syscall.Write(int(fd), w.p)
+		}
+		return true // done, whatever came of it: Go's sockets do not block
+	}
+	return w
 }
 
-// alive tells whether the other end has not hung up, as far as this end has heard, by peeking at the socket.
-// An idle connection that a restart of the node closed is found before anything is written to it.
+// alive tells whether the other end has not hung up, as far as this end has heard. Nobody must be reading.
 func (w *wire) alive() bool {
 	if w.raw == nil {
 		return true
 	}
 	var err error
-	readErr := w.raw.Read(func(fd uintptr) bool {
-		var one [1]byte
-		var n int
-		n, _, err = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		if n == 0 && err == nil {
-			err = io.EOF
-		}
+	failed := w.raw.Read(func(fd uintptr) bool {
+		err = hungUp(int(fd))
 		return true
 	})
-	return readErr == nil && (err == nil || errors.Is(err, syscall.EAGAIN))
+	return failed == nil && err == nil
+}
+
+// hungUp peeks at a socket. So an idle connection that a restart of the node closed is found before anything is written.
+func hungUp(fd int) error {
+	var one [1]byte
+	n, _, err := syscall.Recvfrom(fd, one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	switch {
+	case n == 0 && err == nil:
+		return io.EOF
+	case temporary(err):
+		return nil
+	}
+	return err
+}
+
+func temporary(err error) bool { return err == syscall.EAGAIN || err == syscall.EINTR } //nolint:errorlint // of the system, never wrapped
+
+// tryWrite writes what the socket takes without waiting. One goroutine uses it at a time.
+func (w *wire) tryWrite(p []byte) (n int, err error) {
+	if w.raw == nil {
+		return 0, nil
+	}
+	w.p, w.n, w.err = p, 0, nil
+	err = w.raw.Write(w.try)
+	w.p = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case temporary(w.err):
+		return 0, nil
+	}
+	return max(w.n, 0), w.err
 }

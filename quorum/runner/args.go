@@ -45,14 +45,10 @@ func Script(op Op) *Program {
 }
 
 // Args returns the command line that makes a node execute an operation. For a Run it is cheap: what is the same for
-// all nodes is made once. It may be called from several goroutines.
+// all nodes is made once. It may be called from several goroutines. What Joins has a command line of its own (AddLock).
 func Args(op Op, at Target) []any {
 	switch op := op.(type) {
 	case *Run:
-		if Joins(op) {
-			line, _ := AddLock(BeginLocks(nil), op, nil)
-			return EndLocks(line, at)
-		}
 		common := op.build().args
 		line := make([]any, len(common), len(common)+2)
 		copy(line, common)

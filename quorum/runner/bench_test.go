@@ -29,7 +29,7 @@ func BenchmarkLockCycle(b *testing.B) {
 			del := runOf(b, "0123456789abcdef", "EVALSHA", "x", "1", key, owner)
 			del.Text = text
 			set.built.general, del.built.general = general, general
-			return [][]any{Args(set, Target{}), Args(del, Target{})}
+			return [][]any{lineOfOne(b, set), lineOfOne(b, del)}
 		}
 	}
 	text := NewText(release)
@@ -39,6 +39,16 @@ func BenchmarkLockCycle(b *testing.B) {
 	b.Run("plain", func(b *testing.B) { cycles(b, n, plain) })
 	b.Run("lean", func(b *testing.B) { cycles(b, n, wrapped(false)) })
 	b.Run("general", func(b *testing.B) { cycles(b, n, wrapped(true)) })
+}
+
+// lineOfOne is the command line of an operation alone.
+func lineOfOne(b *testing.B, op *Run) []any {
+	b.Helper()
+	if !Joins(op) {
+		return Args(op, Target{})
+	}
+	line, _ := AddLock(BeginLocks(nil, LockWords(op)), op, nil)
+	return wordsOfLine(b, EndLocks(line, Target{}))
 }
 
 // cycles runs b.N cycles in pipelines.

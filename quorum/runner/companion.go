@@ -17,14 +17,13 @@ type companion struct {
 	till    int64         // when that ends, in ms of the node's clock; tally.Forever: never; 0: the key was absent
 }
 
-// text is what stands on the node: "<number> <mark> <token> <till> <request>", "" when nothing does.
-func (c *companion) text() string {
+// text is what stands on the node: "<number> <mark> <token> <till> <request>", nothing for the zero companion.
+func (c *companion) text(b []byte) []byte {
 	if c.version == (tally.Version{}) {
-		return ""
+		return b
 	}
-	b := make([]byte, 0, 96)
-	b = append(c.head(b), strconv.FormatInt(c.till, 10)...)
-	return string(append(append(b, ' '), c.version.Request...))
+	b = append(strconv.AppendInt(c.head(b), c.till, 10), ' ')
+	return append(b, c.version.Request...)
 }
 
 // head is what stands before the end.

@@ -28,11 +28,6 @@ func Decode(op Op, reply any) Result {
 		return refusedBy(reply.Error())
 	case string:
 		return decodeAnswer(op, reply)
-	case []any:
-		if Joins(op) {
-			_, asked := AddLock(nil, op, nil)
-			return DecodeLock(op, reply, 0, asked, nil)
-		}
 	}
 	return broken(fmt.Errorf("%w: a %T", errAnswer, reply))
 }

@@ -6,6 +6,8 @@ import "testing"
 func FuzzDecode(f *testing.F) {
 	f.Add("A1796000000000000 *7\r\n+OK\r\n:0\r\n*0\r\n*0\r\n*0\r\n*0\r\n*0\r\n")
 	f.Add("a1796000000 5 1 3 7 0 1796000030000 0 2 ab")
+	f.Add("a1796000000 5 1 10 5 3 1 0 ab")
+	f.Add("1 0 5 3 1 0 ab")
 	f.Add("V5 canary")
 	f.Add("N5 OOM")
 	f.Fuzz(func(t *testing.T, answer string) {
@@ -15,6 +17,13 @@ func FuzzDecode(f *testing.F) {
 			&Undo{}, &Copy{}, &Accept{}, &Fetch{}, &Scan{}, &Admit{}, &Check{},
 		}
 		for _, op := range ops {
+			if Joins(op) {
+				for _, part := range []any{answer, int64(1), int64(0)} {
+					_ = DecodeLock(op, []any{"1796000000 5", part}, 0, Asked{}, nil)
+				}
+				_ = DecodeLock(op, []any{answer, answer}, 0, Asked{}, nil)
+				continue
+			}
 			_ = Args(op, Target{})
 			r := Decode(op, answer)
 			_ = r.Reason

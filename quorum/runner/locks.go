@@ -37,36 +37,72 @@ func Locks() *Program { return leanLocks }
 // Asked is what a node was asked for: what it is believed to know of the key, and what it is to know then.
 type Asked struct{ believed, after companion }
 
-// BeginLocks starts the command line of several operations.
-func BeginLocks(line []any) []any { return append(line, "evalsha", leanLocks.SHA, 0) }
+// words is how many arguments an operation has, its letter included.
+func (l *lock) words() int {
+	if l.letter == 'r' || l.letter == 'e' {
+		return 5
+	}
+	return 7
+}
+
+// LockWords is how many words AddLock adds for an operation.
+func LockWords(op Op) int {
+	r, _ := op.(*Run)
+	return r.build().lock.words()
+}
+
+// BeginLocks starts the command line of several operations, which have so many words.
+func BeginLocks(line []byte, words int) []byte {
+	line = AppendCount(line, '*', 3+words+2)
+	line = AppendWord(line, "EVALSHA")
+	return AppendWord(AppendWord(line, leanLocks.SHA), "0")
+}
 
 // AddLock adds an operation to the command line.
-func AddLock(line []any, op Op, m *Memory) ([]any, Asked) {
+func AddLock(line []byte, op Op, m *Memory) ([]byte, Asked) {
 	r, _ := op.(*Run)
-	l := &r.built.lock
+	l := &r.build().lock
 	was := m.of(l.key)
 	a := Asked{believed: was, after: companion{version: was.version.Next(r.ID), mark: was.mark}}
-	line = append(line, string(l.letter), l.key)
-	switch l.letter {
-	case 'r':
-		line = append(line, was.text(), l.value, a.after.text())
-	case 'e':
-		line = append(line, l.value, strconv.FormatInt(l.ttl, 10), r.ID)
-	default:
-		a.after.token = fencing.Next(was.mark, fencing.Token(r.Wall))
-		a.after.mark = a.after.token
-		line = append(line, was.text(), l.value, strconv.FormatInt(l.ttl, 10), string(a.after.head(nil)), " "+a.after.version.Request)
+	line = AppendWord(AppendWord(line, string(l.letter)), l.key)
+	if l.letter == 'e' {
+		return AppendWord(appendNumber(AppendWord(line, l.value), l.ttl), r.ID), a
 	}
-	return line, a
+	var room [128]byte
+	line = AppendWord(AppendWord(line, was.text(room[:0])), l.value)
+	if l.letter == 'r' {
+		return AppendWord(line, a.after.text(room[:0])), a
+	}
+	a.after.token = fencing.Next(was.mark, fencing.Token(r.Wall))
+	a.after.mark = a.after.token
+	line = appendNumber(line, l.ttl)
+	line = AppendWord(line, a.after.head(room[:0]))
+	return AppendWord(line, append(append(room[:0], ' '), a.after.version.Request...)), a
 }
 
 // EndLocks completes the command line. After the deadline, the earliest of all, none of the operations is executed.
-func EndLocks(line []any, at Target) []any {
+func EndLocks(line []byte, at Target) []byte {
 	deadline := at.Deadline
 	if deadline == 0 {
 		deadline = 1 << 53
 	}
-	return append(line, deadline, at.Canary)
+	return AppendWord(appendNumber(line, deadline), at.Canary)
+}
+
+// AppendCount adds the line with which an array (mark *) or a bulk string (mark $) of length n begins
+// (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+func AppendCount(dst []byte, mark byte, n int) []byte {
+	return append(strconv.AppendInt(append(dst, mark), int64(n), 10), "\r\n"...)
+}
+
+// AppendWord adds a word of a command line.
+func AppendWord[T string | []byte](dst []byte, word T) []byte {
+	return append(append(AppendCount(dst, '$', len(word)), word...), "\r\n"...)
+}
+
+func appendNumber(dst []byte, n int64) []byte {
+	var room [20]byte
+	return AppendWord(dst, strconv.AppendInt(room[:0], n, 10))
 }
 
 // lockAnswer is what lua/lean/locks.lua answers to one operation.

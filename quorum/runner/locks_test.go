@@ -8,24 +8,41 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
 // sendMany makes the node execute operations in one call.
 func (n *node) sendMany(m *Memory, at Target, ops ...Op) []Result {
 	n.t.Helper()
-	line, asked := BeginLocks(nil), make([]Asked, len(ops))
-	for i, op := range ops {
+	words := 0
+	for _, op := range ops {
 		require.True(n.t, Joins(op))
+		words += LockWords(op)
+	}
+	line, asked := BeginLocks(nil, words), make([]Asked, len(ops))
+	for i, op := range ops {
 		line, asked[i] = AddLock(line, op, m)
 	}
 	require.NoError(n.t, n.c.ScriptLoad(n.t.Context(), Locks().Text).Err())
-	reply := n.raw(EndLocks(line, at)...)
+	reply := n.raw(wordsOfLine(n.t, EndLocks(line, at))...)
 	results := make([]Result, len(ops))
 	for i := range ops {
 		results[i] = DecodeLock(ops[i], reply, i, asked[i], m)
 	}
 	return results
+}
+
+// wordsOfLine are the words of a command line as it is written to a node.
+func wordsOfLine(t testing.TB, line []byte) (words []any) {
+	t.Helper()
+	v, rest, err := resp.Decode(string(line))
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	for _, e := range v.Elems {
+		words = append(words, e.Str)
+	}
+	return words
 }
 
 // TestManyAgree runs random requests on two nodes, on one many at a time and on the other one by one.

@@ -64,6 +64,9 @@ func freeAddr(t testing.TB) string {
 // send makes the node execute an operation.
 func (n *node) send(op Op, at Target) Result {
 	n.t.Helper()
+	if Joins(op) {
+		return n.sendMany(nil, at, op)[0]
+	}
 	line := Args(op, at)
 	reply := n.raw(line...)
 	if err, ok := reply.(error); ok && strings.HasPrefix(err.Error(), "NOSCRIPT") {
