@@ -45,6 +45,9 @@ type Config struct {
 	// MaxMemory is the size of the state in bytes over which it may not grow; 0 is no limit. The limit of the node that
 	// proposes an entry holds for it on all nodes.
 	MaxMemory int64
+	// Park is for how long at most a refused attempt on a contended lock is kept, to be granted in the order of arrival when
+	// the lock is released; 0 is only for a moment, and only while the lock changes hands quickly.
+	Park time.Duration
 	// Scripts bounds what one script may use.
 	Scripts script.Limits
 

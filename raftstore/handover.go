@@ -16,6 +16,8 @@ const (
 	hotFor = 5 * time.Millisecond
 	// heldBack is how long a refused attempt on a hot lock waits for the next change before it is answered.
 	heldBack = time.Millisecond
+	// parkedFor is hotFor when attempts are parked: who waits for a lock that is held for longer gains nothing by it.
+	parkedFor = time.Second
 	// maxContended is how many contended locks are remembered; then those without attempts are forgotten.
 	maxContended = 4096
 )
@@ -31,6 +33,13 @@ type handOver struct {
 	mu    sync.Mutex
 	locks map[lockKey]*contention
 	any   atomic.Bool // locks is not empty
+}
+
+func (c Config) newHandOver() handOver {
+	if c.Park > 0 {
+		return newHandOver(parkedFor, c.Park)
+	}
+	return newHandOver(c.hotFor, c.heldBack)
 }
 
 func newHandOver(hotFor, heldBack time.Duration) handOver {

@@ -179,3 +179,34 @@ func TestHandOverForgetsWhatIsSettled(t *testing.T) {
 		t.Errorf("%d locks are remembered", len(h.locks))
 	}
 }
+
+// TestAParkedAttemptIsGrantedInTurn parks two attempts on a lock that is held, and releases it.
+func TestAParkedAttemptIsGrantedInTurn(t *testing.T) {
+	cfg := untimed(t)
+	cfg.Park = settle
+	s := open(t, cfg)
+	owner := s.Open()
+	do(t, owner, "SET", "lock", "owner")
+	do(t, owner, "SET", "lock", "owner", "NX") // refused, so the lock is known to be contended
+	do(t, owner, "PEXPIRE", "lock", "600000")  // and changes
+	replies := make(chan string)
+	for _, name := range []string{"first", "second"} {
+		s.Open().Submit(&commands.Call{
+			Requests: []*commands.Request{request(t, "SET", "lock", name, "NX")},
+			Done:     func(r commands.Result) { replies <- name + " " + r.Reply.Str },
+		})
+	}
+	gone := s.Open()
+	gone.Submit(&commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "gone", "NX")}, Done: func(commands.Result) {}})
+	gone.Close()
+	for _, name := range []string{"first", "second"} {
+		do(t, owner, "DEL", "lock")
+		if got := <-replies; got != name+" OK" {
+			t.Errorf("%q, want %s to have the lock", got, name)
+		}
+	}
+	do(t, owner, "DEL", "lock")
+	if v := do(t, owner, "GET", "lock").Reply; !v.IsNull() {
+		t.Errorf("a session that is over was given the lock: %+v", v)
+	}
+}

@@ -54,7 +54,7 @@ type Store struct {
 func Open(cfg Config) (_ *Store, err error) {
 	s := &Store{
 		cfg: cfg, machine: newMachine(cfg.Scripts), queue: newQueue(cfg.MaxQueue),
-		handOver: newHandOver(cfg.hotFor, cfg.heldBack),
+		handOver: cfg.newHandOver(),
 		pen:      pen{slow: time.NewTimer(time.Hour)},
 		member:   newMember(),
 		rearm:    make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),

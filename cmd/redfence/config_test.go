@@ -128,6 +128,7 @@ func TestRefusals(t *testing.T) {
 		{name: "duration without unit", file: "node-timeout: 100\n", want: []string{"'node-timeout'", "unit", "100ms"}},
 		{name: "missing file", args: []string{"--config", "none.yaml"}, want: []string{"none.yaml", "no such file"}},
 		{name: "mode", args: []string{"--mode", "paxos"}, want: []string{`--mode is "paxos"`, "raft, quorum"}},
+		{name: "parked for too long", args: []string{"--park", "1s"}, want: []string{"--park is 1s", "50ms"}},
 		{name: "log store", args: []string{"--log-store", "etcd"}, want: []string{"wal, bolt"}},
 		{name: "log level", args: []string{"--log-level", "loud"}, want: []string{"debug, info, warn, error"}},
 		{name: "log format", args: []string{"--log-format", "xml"}, want: []string{"console, json"}},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -72,6 +73,9 @@ func address(flag, value string) error {
 	return nil
 }
 
+// maxPark is for how long a refused attempt may be kept. It is well below what any client allows for an answer.
+const maxPark = 50 * time.Millisecond
+
 func (c *Config) validateLimits() error {
 	limits := []struct {
 		flag  string
@@ -100,6 +104,9 @@ func (c *Config) validateLimits() error {
 	if c.MaxBulk > c.MaxInput {
 		errs = append(errs, fmt.Errorf("--max-bulk is %s and --max-input only %s, so the largest argument could never "+
 			"arrive; lower the first or raise the second", c.MaxBulk, c.MaxInput))
+	}
+	if c.Park < 0 || c.Park > maxPark {
+		errs = append(errs, fmt.Errorf("--park is %v; it must be from 0 to %v, since polling clients give up soon", c.Park, maxPark))
 	}
 	if c.BootstrapExpect < 0 {
 		errs = append(errs, fmt.Errorf("--bootstrap-expect is %d; it is a number of members", c.BootstrapExpect))

@@ -21,16 +21,16 @@ func clusters(ctx context.Context, o options, program, dir string) (nodes, serve
 		return nil, nil, err
 	}
 	theirs, errTheirs := etcdMembers(etcd, dir, clusterSize)
-	ours, errOurs := members(program, o.logStore, dir, clusterSize)
+	ours, errOurs := members(program, o, dir, clusterSize)
 	side := &server{
-		name: "redfence", about: fmt.Sprintf("raft, %d members, clients on all of them, log store %s", clusterSize, o.logStore),
+		name: "redfence", about: fmt.Sprintf("raft, %d members, clients on all of them, log store %s, park %v", clusterSize, o.logStore, o.park),
 		behind: ours, version: []string{program, "version"},
 	}
 	return append(theirs, ours...), []*server{etcdSide(etcd, theirs, o.shared), side}, errors.Join(errTheirs, errOurs)
 }
 
 // members is a cluster of redfence.
-func members(program, logStore, dir string, n int) (list []*server, err error) {
+func members(program string, o options, dir string, n int) (list []*server, err error) {
 	ports, err := freeAddrs(n)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func members(program, logStore, dir string, n int) (list []*server, err error) {
 		list = append(list, &server{
 			name: name, dir: filepath.Join(dir, "redfence-"+name), ready: regexp.MustCompile(`redfence ready listen=(\S+)`),
 			argv: []string{
-				program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data", "--log-store", logStore,
+				program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data", "--log-store", o.logStore,
 				"--log-level", "warn", "--node-id", name, "--raft-listen", port, "--join", strings.Join(ports, ","),
-				"--bootstrap-expect", strconv.Itoa(n),
+				"--bootstrap-expect", strconv.Itoa(n), "--park", o.park.String(),
 			},
 		})
 	}

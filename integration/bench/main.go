@@ -28,6 +28,7 @@ type options struct {
 	redfence string
 	redis    string
 	logStore string
+	park     time.Duration
 	nodes    int
 	etcd     bool
 	etcdPath string
@@ -118,7 +119,7 @@ func contestants(ctx context.Context, o options, program, dir string) (nodes, se
 		return clusters(ctx, o, program, dir)
 	}
 	if o.nodes == 0 {
-		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o.logStore, dir)}, nil
+		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o, dir)}, nil
 	}
 	for i := range o.nodes {
 		nodes = append(nodes, nodeServer(o.redis, dir, i))
@@ -143,6 +144,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.redfence, "redfence", "", "redfence program; built from this repository when not given")
 	fs.StringVar(&o.redis, "redis", "redis-server", "redis-server program")
 	fs.StringVar(&o.logStore, "log-store", "wal", "redfence's log store: wal or bolt")
+	fs.DurationVar(&o.park, "park", 0, "redfence's --park")
 	fs.StringVar(&o.dir, "dir", "", "where the servers keep their data while they run; the system's temporary directory when not given")
 	fs.StringVar(&o.out, "out", "", "markdown file to write the result to, or a directory for bench-<date>.md")
 	if err := fs.Parse(args); err != nil {

@@ -53,12 +53,12 @@ func redisServer(program, dir string) *server {
 }
 
 // redfenceServer is a single node in raft mode.
-func redfenceServer(program, logStore, dir string) *server {
+func redfenceServer(program string, o options, dir string) *server {
 	return &server{
-		name: "redfence", about: "raft, one node, log store " + logStore, dir: filepath.Join(dir, "redfence"),
+		name: "redfence", about: fmt.Sprintf("raft, one node, log store %s, park %v", o.logStore, o.park), dir: filepath.Join(dir, "redfence"),
 		argv: []string{
 			program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data",
-			"--log-store", logStore, "--log-level", "warn",
+			"--log-store", o.logStore, "--park", o.park.String(), "--log-level", "warn",
 		},
 		version: []string{program, "version"},
 		ready:   regexp.MustCompile(`redfence ready listen=(\S+)`),
