@@ -84,8 +84,13 @@ func (c *connection) write(p []byte) {
 	}
 	if _, err := c.socket.Write(p); err != nil {
 		c.cut()
+		return
 	}
+	_ = c.socket.SetWriteDeadline(time.Time{}) // it would fail tryWrite when it passes
 }
+
+// own takes the socket over from go-redis, which has set deadlines for what it asked.
+func (c *connection) own() { _ = c.socket.SetDeadline(time.Time{}) }
 
 // readUntil sets how long reading may take from now on, 0: for ever.
 func (c *connection) readUntil(d time.Duration) {

@@ -45,7 +45,7 @@ func (s *stream) connect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn, s.former, s.down, s.busy, s.armed = c, who, "", true, false
-	c.readUntil(0)
+	c.own()
 	if s.closed {
 		c.cut()
 	}
