@@ -48,6 +48,9 @@ type Config struct {
 	// Park is for how long at most a refused attempt on a contended lock is kept, to be granted in the order of arrival when
 	// the lock is released; 0 is only for a moment, and only while the lock changes hands quickly.
 	Park time.Duration
+	// FenceMemory is for how long FENCE.CHECK remembers a token; 0 is commands.FenceMemory. As with MaxMemory, that of the
+	// proposing node holds.
+	FenceMemory time.Duration
 	// Scripts bounds what one script may use.
 	Scripts script.Limits
 
@@ -75,6 +78,14 @@ type Cluster struct {
 	// Only tests set these; see watchDisk.
 	watchEvery, diskPatience time.Duration
 	tryDisk                  func(path string) error
+}
+
+// fenceMemory is FenceMemory as the log has it: in ms, and 0 for what is usual.
+func (c *Config) fenceMemory() int64 {
+	if c.FenceMemory == commands.FenceMemory {
+		return 0
+	}
+	return c.FenceMemory.Milliseconds()
 }
 
 func defaultCluster() Cluster {

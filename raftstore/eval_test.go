@@ -160,7 +160,7 @@ func TestADryScriptDoesNotGoOnForLong(t *testing.T) {
 		`local n = 0 while redis.call('EXISTS', 'k') == 0 do redis.call('SET', 'k', 'x') n = n + 1 end return n`, "0")}}
 	txn := m.ks.Begin(keyspace.Stamp{Now: 1})
 	txn.Remember(script.SHA1Hex(calls.Requests[0].Args[1]), calls.Requests[0].Args[1])
-	if v, ok := m.try(calls, 1, 1, noSink{}); ok {
+	if v, ok := m.try(calls, keyspace.Stamp{Clock: 1, Wall: 1}, noSink{}); ok {
 		t.Fatalf("a script that writes was answered without the log: %+v", v)
 	}
 	if got := m.exec(m.ks.Begin(keyspace.Stamp{Now: 2}), calls.Requests[0]); got.Int() != 1 {

@@ -25,12 +25,14 @@ var fuzzScripts = []string{
 	"#!lua flags=allow-oom\nredis.call('SELECT', 1) return redis.call('SADD', KEYS[1], ARGV[1], 'text')",
 	"redis.setresp(3) return cjson.encode(redis.call('HGETALL', KEYS[1]))",
 	"syntax error",
+	"return {redis.call('FENCE.CHECK', KEYS[1], 1 + ARGV[1]), redis.call('FENCE.LAST', KEYS[1])}",
 }
 
 var fuzzLines = []string{
 	"SET a 1 NX PX 5", "SET a other", "SET b 22 PX 3", "GET a", "DEL a b", "PTTL b", "FENCE a", "HSET h f 1 g 2", "HINCRBY h f -1", "HDEL h f g",
 	"RPUSH l x y", "LPOP l", "SADD s 1 2", "SPOP s", "ZADD z 1 m", "ZPOPMIN z", "PEXPIRE a 2", "PEXPIRE h 4", "RENAME a b", "COPY l k REPLACE",
 	"FLUSHALL", "SWAPDB 0 1", "PUBLISH channel m", "SCRIPT FLUSH", "RANDOMKEY", "WATCH a h", "APPEND b xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	"FENCE.CHECK r 5", "FENCE.CHECK r 6", "FENCE.CHECK a 4", "FENCE.LAST r",
 }
 
 // fuzzLog turns bytes into log entries.
@@ -87,6 +89,7 @@ func (l *fuzzLog) entry() []byte {
 	h := entry.Header{Now: l.now, Wall: l.wall}
 	if l.byte()%4 == 3 {
 		h.MaxMemory = 800 // a few keys
+		h.FenceMemory = 5
 	}
 	var calls []*commands.Call
 	for range 1 + l.byte()%3 {

@@ -86,7 +86,7 @@ func bound(e entry.Entry) work {
 func (m *machine) apply(w work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.Now, Wall: w.Wall, MaxMemory: w.MaxMemory}), sink.Tracking()
+	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.Now, Wall: w.Wall, MaxMemory: w.MaxMemory, FenceMemory: w.FenceMemory}), sink.Tracking()
 	t.Trace(tracking, false)
 	t.CountLeases(w.own)
 	t.ExpireDue(expiredPerEntry)
@@ -223,10 +223,10 @@ func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script
 }
 
 // try runs a call without the log. It tells whether that was enough; if not, the call must go through the log.
-func (m *machine) try(c *commands.Call, clock, wall int64, sink Sink) (v resp.Value, enough bool) {
+func (m *machine) try(c *commands.Call, at keyspace.Stamp, sink Sink) (v resp.Value, enough bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.ks.Try(clock, wall)
+	t := m.ks.Try(at)
 	t.Trace(false, c.Track)
 	t.CountLeases(true)
 	switch r := c.Requests; {

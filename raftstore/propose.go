@@ -69,7 +69,7 @@ func (s *Store) write() ([]waiting, resp.Failure) {
 // encode makes the entry of calls.
 func (s *Store) encode(calls []waiting, lead *leadership) *batch {
 	b := &batch{waiting: calls, sent: time.Now(), work: work{own: true, calls: make([]*commands.Call, len(calls))}}
-	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory}
+	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory, FenceMemory: s.cfg.fenceMemory()}
 	size := 32
 	for i, w := range calls {
 		b.calls[i] = w.call

@@ -76,14 +76,19 @@ func (st *Stream) Submit(c *commands.Call) {
 // state is over its limit.
 func (s *Store) tryWithout(c *commands.Call, lead *leadership) (resp.Value, bool) {
 	if mayChangeNothing(c) {
-		if v, ok := s.machine.try(c, lead.now(), s.cfg.Wall(), s.cfg.Sink); ok {
+		if v, ok := s.machine.try(c, s.stamp(lead), s.cfg.Sink); ok {
 			return v, true
 		}
 	}
 	if s.cfg.MaxMemory == 0 || s.machine.used.Load() <= s.cfg.MaxMemory {
 		return resp.Value{}, false
 	}
-	return s.machine.refuses(c, keyspace.Stamp{Clock: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory})
+	return s.machine.refuses(c, s.stamp(lead))
+}
+
+// stamp is the time by which a call is tried.
+func (s *Store) stamp(lead *leadership) keyspace.Stamp {
+	return keyspace.Stamp{Clock: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory, FenceMemory: s.cfg.fenceMemory()}
 }
 
 // answer gives a call the reply that it got without the log. A refused attempt on a lock that changes hands quickly

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/redfence/redfence/commands"
 )
 
 // The two modes: locks in redfence's own replicated log, or on a majority of independent Redis nodes.
@@ -50,6 +52,8 @@ type Config struct {
 	RaftTLSCA   string `mapstructure:"raft-tls-ca"`
 	Insecure    bool   `mapstructure:"insecure"`
 
+	FenceMemory time.Duration `mapstructure:"fence-memory"`
+
 	MaxMemory   Size `mapstructure:"max-memory"`
 	MaxClients  int  `mapstructure:"max-clients"`
 	MaxBulk     Size `mapstructure:"max-bulk"`
@@ -73,6 +77,7 @@ func defaultConfig() Config {
 		RaftListen:     "127.0.0.1:7380",
 		SentinelMaster: "mymaster",
 		HTTPListen:     "127.0.0.1:9380",
+		FenceMemory:    commands.FenceMemory,
 		MaxMemory:      gib,
 		MaxClients:     10_000,
 		MaxBulk:        64 * mib,
@@ -115,6 +120,7 @@ func addServeFlags(fs *pflag.FlagSet) {
 	fs.String("raft-tls-cert", d.RaftTLSCert, "certificate file (PEM) for traffic between members")
 	fs.String("raft-tls-key", d.RaftTLSKey, "key file (PEM) of --raft-tls-cert")
 	fs.String("raft-tls-ca", d.RaftTLSCA, "certificate authority file (PEM) that signs the members' certificates")
+	fs.Duration("fence-memory", d.FenceMemory, "how long FENCE.CHECK remembers the token of a resource that nobody checks")
 	fs.Bool("insecure", d.Insecure, "allow an address off loopback without password or certificates")
 	addLimitFlags(fs, d)
 	fs.String("log-level", d.LogLevel, "debug, info, warn or error")

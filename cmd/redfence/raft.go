@@ -34,7 +34,7 @@ func storeConfig(cfg Config, log *logger, sink raftstore.Sink) raftstore.Config 
 	store.Logger = log.Logger
 	store.Sink = sink
 	store.NodeID = cfg.NodeID
-	store.MaxMemory = int64(cfg.MaxMemory)
+	store.MaxMemory, store.FenceMemory = int64(cfg.MaxMemory), cfg.FenceMemory
 	store.Park = cfg.Park
 	store.Cluster.Listen, store.Cluster.Advertise = cfg.RaftListen, cfg.RaftAdvertise
 	store.Cluster.Expect, store.Cluster.Join = cfg.BootstrapExpect, cfg.Join

@@ -83,6 +83,7 @@ func (c *Config) validateLimits() error {
 	}{
 		{"node-timeout", int64(c.NodeTimeout)},
 		{"max-lock-ttl", int64(c.MaxLockTTL)},
+		{"fence-memory", c.FenceMemory.Milliseconds()},
 		{"max-memory", int64(c.MaxMemory)},
 		{"max-clients", int64(c.MaxClients)},
 		{"max-bulk", int64(c.MaxBulk)},

@@ -88,6 +88,21 @@ func Flush(line []string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
+// CheckOptions are the arguments of FENCE.CHECK.
+type CheckOptions struct{ Token int64 }
+
+// FenceCheck parses FENCE.CHECK resource token.
+func FenceCheck(line []string) (CheckOptions, error) {
+	token, err := IntBetween(line[2], 1, maxToken)
+	if err != nil {
+		return CheckOptions{}, resp.ErrToken
+	}
+	return CheckOptions{token}, nil
+}
+
+// maxToken is fencing.Max: the largest integer that is exact in JavaScript and Lua.
+const maxToken = 1<<53 - 1
+
 // FenceOptions are the arguments of FENCE: Owned when the holder was given.
 type FenceOptions struct {
 	Owner string

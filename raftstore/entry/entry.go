@@ -19,6 +19,8 @@ type Header struct {
 	Now       int64 // store time in ms; decides expiry
 	Wall      int64 // the proposer's wall clock in µs since the Unix epoch
 	MaxMemory int64 // the proposer's limit of the state's size in bytes; 0 is none
+	// FenceMemory is for how long the proposer wants FENCE.CHECK to remember, in ms; 0 is commands.FenceMemory.
+	FenceMemory int64
 }
 
 // Entry is what one log entry says.
@@ -59,10 +61,11 @@ type Line struct {
 // ErrCorrupt is returned when bytes are not an entry, or one of a version that this build does not know.
 var ErrCorrupt = errors.New("log entry is damaged or of an unknown version")
 
-// The versions of an entry. What names no calls is still written in version 1.
+// The versions of an entry. What names no calls and has the usual FenceMemory is still written in version 1.
 const (
 	version = 1
 	named   = 2
+	forget  = 2 // what is added to the version when another FenceMemory is in the header: 3 and 4
 )
 
 // The flags of a call.
@@ -80,12 +83,10 @@ const (
 //
 // Watched keys are their number, then per key: database, since, 1 when it was present or else 0, length, bytes.
 //
-// Numbers are unsigned varints unless said otherwise.
+// Numbers are unsigned varints unless said otherwise. With a FenceMemory the version is 3, and FenceMemory comes behind
+// MaxMemory.
 func Append(dst []byte, h Header, calls []*commands.Call) []byte {
-	dst = append(dst, version)
-	dst = binary.AppendVarint(dst, h.Now)
-	dst = binary.AppendVarint(dst, h.Wall)
-	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
+	dst = appendHeader(dst, version, h)
 	dst = binary.AppendUvarint(dst, uint64(len(calls)))
 	for _, c := range calls {
 		dst = appendCall(dst, c, ID{})
@@ -95,12 +96,9 @@ func Append(dst []byte, h Header, calls []*commands.Call) []byte {
 
 // AppendNamed writes the entry of calls in version 2, with an ID for each. It differs from version 1 in this: behind
 // MaxMemory comes the number of origins, then per origin length and bytes of its name, and Acked. A call whose flags say so
-// has behind them the number of its origin, counted from 1, and its own.
+// has behind them the number of its origin, counted from 1, and its own. With a FenceMemory the version is 4.
 func AppendNamed(dst []byte, h Header, origins []Origin, calls []*commands.Call, ids []ID) []byte {
-	dst = append(dst, named)
-	dst = binary.AppendVarint(dst, h.Now)
-	dst = binary.AppendVarint(dst, h.Wall)
-	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
+	dst = appendHeader(dst, named, h)
 	dst = binary.AppendUvarint(dst, uint64(len(origins)))
 	for _, o := range origins {
 		dst = appendString(dst, o.Name)
@@ -109,6 +107,20 @@ func AppendNamed(dst []byte, h Header, origins []Origin, calls []*commands.Call,
 	dst = binary.AppendUvarint(dst, uint64(len(calls)))
 	for i, c := range calls {
 		dst = appendCall(dst, c, ids[i])
+	}
+	return dst
+}
+
+func appendHeader(dst []byte, version byte, h Header) []byte {
+	if h.FenceMemory != 0 {
+		version += forget
+	}
+	dst = append(dst, version)
+	dst = binary.AppendVarint(dst, h.Now)
+	dst = binary.AppendVarint(dst, h.Wall)
+	dst = binary.AppendUvarint(dst, uint64(h.MaxMemory))
+	if h.FenceMemory != 0 {
+		dst = binary.AppendUvarint(dst, uint64(h.FenceMemory))
 	}
 	return dst
 }
@@ -183,12 +195,16 @@ func Size(c *commands.Call) int {
 
 // Decode reads an entry. The strings of the result share one copy of data.
 func Decode(data []byte) (Entry, error) {
-	if len(data) == 0 || data[0] != version && data[0] != named {
+	if len(data) == 0 || data[0] < version || data[0] > named+forget {
 		return Entry{}, fmt.Errorf("%w: first bytes % x", ErrCorrupt, data[:min(len(data), 8)])
 	}
 	d := decoder{data: data[1:], text: string(data[1:])}
 	e := Entry{Header: Header{Now: d.signed(), Wall: d.signed(), MaxMemory: d.size()}}
-	if data[0] == named {
+	if data[0] > named {
+		e.FenceMemory = d.size()
+		d.bad = d.bad || e.FenceMemory == 0
+	}
+	if data[0]%2 == named%2 {
 		e.Origins = d.origins()
 	}
 	n := d.count()

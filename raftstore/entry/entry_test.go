@@ -69,7 +69,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{
 		"empty":               {},
-		"another version":     append([]byte{3}, good[1:]...),
+		"another version":     append([]byte{5}, good[1:]...),
 		"bytes behind":        append(append([]byte{}, good...), 0),
 		"a huge call count":   {1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
 		"a limit too large":   {1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0},
@@ -82,6 +82,8 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		"nothing watched":     {1, 0, 0, 0, 1, 3, 0, 0},
 		"present is 2":        {1, 0, 0, 0, 1, 3, 1, 0, 0, 2, 0, 0},
 		"a line without name": {1, 0, 0, 0, 1, 0, 0, 0},
+		"no memory":           {3, 0, 0, 0, 0, 0},
+		"a huge memory":       {3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0},
 	} {
 		if _, err := Decode(data); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
@@ -102,6 +104,8 @@ func FuzzDecode(f *testing.F) {
 	e, calls := sample()
 	f.Add(Append(nil, e.Header, calls))
 	f.Add([]byte{1, 0, 0, 0, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	e.FenceMemory = 60_000
+	f.Add(Append(nil, e.Header, calls))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := Decode(data)
 		if err != nil {
@@ -145,12 +149,28 @@ func namedSample() (Entry, []*commands.Call) {
 
 func TestGoldenBytesOfNamedCalls(t *testing.T) {
 	want, calls := namedSample()
-	golden, err := os.ReadFile("testdata/v2.hex")
+	checkGolden(t, "testdata/v2.hex", want, calls)
+}
+
+// TestGoldenBytesWithAMemory pins versions 3 and 4, which have a FenceMemory.
+func TestGoldenBytesWithAMemory(t *testing.T) {
+	want, calls := sample()
+	want.FenceMemory = 60_000
+	checkGolden(t, "testdata/v3.hex", want, calls)
+	want, calls = namedSample()
+	want.FenceMemory = 60_000
+	checkGolden(t, "testdata/v4.hex", want, calls)
+}
+
+// checkGolden checks that an entry is written as in a file, is read back, and that no part of it is taken for the whole.
+func checkGolden(t *testing.T, file string, want Entry, calls []*commands.Call) {
+	t.Helper()
+	golden, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := hex.EncodeToString(write(want, calls)); got != strings.TrimSpace(string(golden)) {
-		t.Errorf("version 2 is written in another way:\n got %s\nwant %s", got, golden)
+		t.Errorf("%s is written in another way:\n got %s\nwant %s", file, got, golden)
 	}
 	data, err := hex.DecodeString(strings.TrimSpace(string(golden)))
 	if err != nil {

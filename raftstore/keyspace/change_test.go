@@ -47,13 +47,13 @@ func TestWhatChangesNothing(t *testing.T) {
 		// reads
 		"GET s", "MGET s h", "HGETALL h", "KEYS *", "SCAN 0", "HSCAN h 0", "RANDOMKEY", "DBSIZE", "TTL ttl",
 		"LRANGE l 0 -1", "SMEMBERS m", "SRANDMEMBER m 2", "SUNION m i", "ZRANGE z 0 -1", "ZRANDMEMBER z -3", "ZUNION 2 z m", "ZSCAN z 0",
-		"OBJECT ENCODING s", "HRANDFIELD h 2", "FENCE s", "SCRIPT EXISTS abc",
+		"OBJECT ENCODING s", "HRANDFIELD h 2", "FENCE s", "SCRIPT EXISTS abc", "FENCE.LAST r",
 	} {
 		t.Run(line, func(t *testing.T) {
 			ks := New()
 			run(t, ks, Stamp{Now: 10, Wall: 60_000_000}, setup...)
 			before := dump(t, ks)
-			dry := ks.Try(10, 60_000_000)
+			dry := ks.Try(Stamp{Clock: 10, Wall: 60_000_000})
 			want := exec(t, dry, line)
 			if dry.Undecided() {
 				t.Error("a dry transaction leaves it to the log")
@@ -91,13 +91,13 @@ func TestWhatChangesSomething(t *testing.T) {
 		"ZADD z 3 a", "ZADD z 1 c", "ZADD new 1 c", "ZADD z GT 5 a", "ZADD z INCR 1 a", "ZINCRBY z 1 b", "ZREM z a", "ZREM z a b",
 		"ZREMRANGEBYSCORE z 1 1", "ZREMRANGEBYRANK z 0 -1", "ZREMRANGEBYLEX z - +", "ZPOPMIN z", "ZPOPMAX z 5", "ZMPOP 1 z MIN",
 		"ZRANGESTORE z z 0 0", "ZRANGESTORE new z 0 0", "ZRANGESTORE z z 5 9", "ZUNIONSTORE z 1 z WEIGHTS 2", "ZDIFFSTORE z 2 z z",
-		"ZINTERSTORE new 2 z m",
+		"ZINTERSTORE new 2 z m", "FENCE.CHECK r 5",
 	} {
 		t.Run(line, func(t *testing.T) {
 			ks := New()
 			run(t, ks, Stamp{Now: 10, Wall: 60_000_000}, setup...)
 			before := dump(t, ks)
-			dry := ks.Try(10, 60_000_000)
+			dry := ks.Try(Stamp{Clock: 10, Wall: 60_000_000})
 			exec(t, dry, line)
 			if !dry.Undecided() {
 				t.Error("a dry transaction thinks that nothing changes")

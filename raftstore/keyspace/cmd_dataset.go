@@ -25,7 +25,7 @@ func flushdb(t *Txn, _ *commands.Request) resp.Value {
 
 func flushall(t *Txn, _ *commands.Request) resp.Value {
 	if t.ks.Len() > 0 && t.keepAll() {
-		for i := range t.ks.dbs {
+		for i := range Databases {
 			t.ks.dbs[i] = newDatabase()
 		}
 		t.trail.flush()

@@ -13,7 +13,9 @@ import (
 // tokenPrefix begins the names under which GET shows the token of a key to people.
 const tokenPrefix = "__fence__:"
 
-func fencingHandlers() map[string]handler { return map[string]handler{"fence": fence} }
+func fencingHandlers() map[string]handler {
+	return map[string]handler{"fence": fence, "fence.check": fenceCheck, "fence.last": fenceLast}
+}
 
 // fence implements FENCE key [owner]: the token of the present instance, nil when there is none or when owner does
 // not hold it. An owner holds a string by being its value, a hash by being one of its fields.

@@ -76,9 +76,9 @@ func (d database) dequeue(o *object) {
 	}
 }
 
-// nextDue returns the database with the key that is due first, and that key.
-func (ks *Keyspace) nextDue() (db int, first dueKey, ok bool) {
-	for i := range ks.dbs {
+// nextDue returns which of the first n databases has the key that is due first, and that key.
+func (ks *Keyspace) nextDue(n int) (db int, first dueKey, ok bool) {
+	for i := range n {
 		k, some := ks.dbs[i].due.Min()
 		if some && (!ok || k.deadline < first.deadline) {
 			db, first, ok = i, k, true
@@ -87,8 +87,9 @@ func (ks *Keyspace) nextDue() (db int, first dueKey, ok bool) {
 	return db, first, ok
 }
 
-// NextDeadline is the store time in ms from which on the next key is gone, if any key has a TTL.
+// NextDeadline is the store time in ms from which on the next key is gone, if any key has a TTL. What FENCE.CHECK remembers
+// is none: no entry is needed to forget it in time.
 func (ks *Keyspace) NextDeadline() (int64, bool) {
-	_, first, ok := ks.nextDue()
+	_, first, ok := ks.nextDue(Databases)
 	return saturatingAdd(first.deadline, 1), ok
 }

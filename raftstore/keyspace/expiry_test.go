@@ -179,17 +179,17 @@ func TestDryReadOfKeysThatAreDue(t *testing.T) {
 		"GET due": true, "KEYS *": true, "DBSIZE": true, "SCAN 0": true, "GET held": false,
 		"KEYS h*": false, "SET held w NX": false, "EXISTS held due": true,
 	} {
-		dry := ks.Try(16, 0)
+		dry := ks.Try(Stamp{Clock: 16, Wall: 0})
 		exec(t, dry, line)
 		if dry.Undecided() != want {
 			t.Errorf("%s: undecided %v, want %v", line, dry.Undecided(), want)
 		}
 	}
-	dry := ks.Try(40, 0)
+	dry := ks.Try(Stamp{Clock: 40, Wall: 0})
 	if got := exec(t, dry, "PTTL held"); got.Int() != 20 || dry.Undecided() {
 		t.Errorf("PTTL by the clock %d, want 20", got.Int())
 	}
-	dry = ks.Try(99, 0)
+	dry = ks.Try(Stamp{Clock: 99, Wall: 0})
 	if got := exec(t, dry, "PTTL held"); got.Int() != 1 || !dry.Undecided() {
 		t.Errorf("PTTL of a due key %d, undecided %v", got.Int(), dry.Undecided())
 	}
@@ -199,7 +199,7 @@ func TestDryReadOfKeysThatAreDue(t *testing.T) {
 func TestDryConditionCountsFromTheClock(t *testing.T) {
 	ks := New()
 	run(t, ks, Stamp{Now: 10}, "SET k v PX 100")
-	dry := ks.Try(60, 0)
+	dry := ks.Try(Stamp{Clock: 60, Wall: 0})
 	exec(t, dry, "PEXPIRE k 80 GT")
 	if !dry.Undecided() {
 		t.Error("an extension was refused by the store time of the last entry")
@@ -215,7 +215,7 @@ func TestStoreTimeNeverGoesBack(t *testing.T) {
 	if got := ks.Begin(Stamp{Now: 40, Wall: 7}).Stamp(); got != (Stamp{Now: 100, Clock: 100, Wall: 7}) {
 		t.Errorf("a transaction of an older stamp is at %+v", got)
 	}
-	if got := ks.Try(20, 0).Stamp(); got.Now != 100 || got.Clock != 100 {
+	if got := ks.Try(Stamp{Clock: 20, Wall: 0}).Stamp(); got.Now != 100 || got.Clock != 100 {
 		t.Errorf("a dry transaction is at %+v", got)
 	}
 }

@@ -83,6 +83,7 @@ var templates = []string{
 	"SET K V IFDNE G ?FENCE", "DELEX K ?IFEQ V", "DELEX K IFNE V", "DELEX K IFDEQ G", "DELEX K IFDNE G", "DIGEST K",
 	"SORT K", "SORT K ALPHA ?DESC ?LIMIT N N", "SORT K BY nosort ?STORE K", "SORT K ALPHA STORE K", "SORT K BY *->f ALPHA GET # GET *",
 	"SORT_RO K ALPHA GET a*", "LCS K K ?LEN", "LCS K K IDX ?WITHMATCHLEN",
+	"FENCE.CHECK K N", "FENCE.LAST K",
 }
 
 func (p *program) line() []string {
@@ -162,6 +163,9 @@ func (p *program) step(t *testing.T, one, two *Keyspace) *Keyspace {
 	if choice >= 192 {
 		stamp.MaxMemory = 500 // a key or two
 	}
+	if choice%4 == 2 {
+		stamp.FenceMemory = 40
+	}
 	dry, decided := tryDry(t, one, stamp, r)
 	a, before, eventsA := apply(t, one, stamp, r, choice%16 == 5)
 	b, _, eventsB := apply(t, two, stamp, r, false)
@@ -187,7 +191,8 @@ func (p *program) step(t *testing.T, one, two *Keyspace) *Keyspace {
 func tryDry(t *testing.T, ks *Keyspace, s Stamp, r *commands.Request) (resp.Value, bool) {
 	t.Helper()
 	before := dump(t, ks)
-	txn := ks.Try(s.Now, s.Wall)
+	s.Clock = s.Now
+	txn := ks.Try(s)
 	txn.Select(r.DB)
 	txn.Mark()
 	v := txn.Exec(r)
@@ -237,6 +242,7 @@ func FuzzRestore(f *testing.F) {
 		{"SADD", "set", "a", "b"},
 		{"ZADD", "zset", "1.5", "a", "2", "b"},
 		{"ZADD", "skiplist", "1.5", fuzzFields[4]},
+		{"FENCE.CHECK", "r", "77"},
 	} {
 		ks.Begin(Stamp{Now: 10, Wall: 1}).Exec(mustBind(line))
 	}

@@ -9,7 +9,7 @@ func (ks *Keyspace) Scripts() int { return ks.scripts.bySHA.Len() }
 // database that has keys.
 func (ks *Keyspace) InfoLines() []string {
 	var lines []string
-	for i, db := range ks.dbs {
+	for i, db := range ks.dbs[:Databases] {
 		if n := db.keys.len(); n > 0 {
 			lines = append(lines, fmt.Sprintf("db%d:keys=%d,expires=%d,avg_ttl=0", i, n, db.due.Len()))
 		}

@@ -19,7 +19,7 @@ const Databases = 16
 
 // Keyspace is the whole state. It is not safe for concurrent use; a View taken from it is.
 type Keyspace struct {
-	dbs     [Databases]database
+	dbs     [Databases + 1]database // the last is that of resources
 	scripts scripts
 
 	now   int64         // store time of the last transaction, ms
@@ -93,7 +93,7 @@ func (ks *Keyspace) Exists(key string) bool {
 // Len is the number of keys over all databases, with those that are due and not yet removed.
 func (ks *Keyspace) Len() int {
 	n := 0
-	for _, db := range ks.dbs {
+	for _, db := range ks.dbs[:Databases] {
 		n += db.keys.len()
 	}
 	return n

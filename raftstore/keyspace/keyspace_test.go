@@ -124,7 +124,7 @@ func TestTryDecidesWhatChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			txn := ks.Try(tt.clock, 0)
+			txn := ks.Try(Stamp{Clock: tt.clock, Wall: 0})
 			txn.Exec(r)
 			if got := txn.Undecided(); got != tt.undecided {
 				t.Errorf("undecided = %v, want %v", got, tt.undecided)

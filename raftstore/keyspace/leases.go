@@ -34,7 +34,7 @@ func (t *Txn) leased(o *object) bool {
 	if o.deadline != 0 {
 		return true
 	}
-	for _, db := range t.ks.dbs {
+	for _, db := range t.ks.dbs[:Databases] {
 		if now, ok := db.keys.get(o.key); ok && now.token == o.token {
 			return now.deadline != 0
 		}

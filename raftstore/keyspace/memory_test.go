@@ -128,7 +128,7 @@ func TestLimitOfMemory(t *testing.T) {
 			t.Errorf("limit %d of %d bytes: full is %v", limit, ks.Used(), txn.Full())
 		}
 	}
-	dry := ks.Try(1, 1)
+	dry := ks.Try(Stamp{Clock: 1, Wall: 1})
 	dry.Weigh()
 	dry.Exec(mustBind(words("SET k longer")))
 	if !dry.Undecided() {

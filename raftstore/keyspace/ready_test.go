@@ -61,7 +61,7 @@ func TestReady(t *testing.T) {
 
 // TestADryTransactionMakesNothingReady covers requests that turn out to need the log.
 func TestADryTransactionMakesNothingReady(t *testing.T) {
-	txn := New().Try(1, 1)
+	txn := New().Try(Stamp{Clock: 1, Wall: 1})
 	mark := txn.Mark()
 	r, err := commands.Bind([]string{"LPUSH", "l", "a"}, 0)
 	if err != nil {

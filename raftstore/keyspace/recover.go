@@ -11,7 +11,7 @@ func (ks *Keyspace) RaiseTokens(micros int64) { ks.last += fencing.Token(micros)
 // LongestTTL is how many ms of store time the last key that has a TTL has left, 0 when none has one.
 func (ks *Keyspace) LongestTTL() int64 {
 	longest := int64(0)
-	for i := range ks.dbs {
+	for i := range Databases {
 		if k, some := ks.dbs[i].due.Max(); some {
 			longest = max(longest, k.deadline-ks.now)
 		}

@@ -121,7 +121,7 @@ func TestRollbackTakesTheTrailBack(t *testing.T) {
 func TestADryTransactionReadsAndChangesNothing(t *testing.T) {
 	ks := New()
 	run(t, ks, Stamp{Now: 1}, "SET k v")
-	txn := ks.Try(1, 1)
+	txn := ks.Try(Stamp{Clock: 1, Wall: 1})
 	txn.Trace(true, true)
 	exec(t, txn, "GET k")
 	exec(t, txn, "SET k w NX")
@@ -186,7 +186,7 @@ type placeOf struct {
 // contents are the keys in their snapshot form.
 func contents(ks *Keyspace) map[placeOf]string {
 	all := map[placeOf]string{}
-	for i, db := range ks.dbs {
+	for i, db := range ks.dbs[:Databases] {
 		db.keys.each(func(key string, o *object) bool {
 			var b bytes.Buffer
 			e := newEncoder(&b)

@@ -14,7 +14,8 @@ type Stamp struct {
 	Clock int64 // store time in ms that remaining TTLs are told by; equals Now in the log, may be ahead for a read
 	Wall  int64 // wall clock in µs since the Unix epoch: TIME, absolute expiries, the floor of tokens
 
-	MaxMemory int64 // the size in bytes over which the state may not grow, see Used; 0 is no limit
+	MaxMemory   int64 // the size in bytes over which the state may not grow, see Used; 0 is no limit
+	FenceMemory int64 // for how long FENCE.CHECK remembers, in ms; 0 is commands.FenceMemory
 }
 
 // Event is a publication that a transaction made.
@@ -52,7 +53,7 @@ type change struct {
 
 // whole is all that a step can replace at once.
 type whole struct {
-	dbs     [Databases]database
+	dbs     [Databases + 1]database
 	swapped [Databases]uint64
 	scripts scripts
 }
@@ -74,10 +75,11 @@ func (ks *Keyspace) Begin(s Stamp) *Txn {
 	return &Txn{ks: ks, stamp: s, leases: ks.leases.reset()}
 }
 
-// Try starts a dry transaction. Keys are present as of the last transaction of the log; clock is the store time
+// Try starts a dry transaction. Keys are present as of the last transaction of the log; s.Clock is the store time
 // now, by which TTLs are told.
-func (ks *Keyspace) Try(clock, wall int64) *Txn {
-	return &Txn{ks: ks, dry: true, leases: ks.leases.reset(), stamp: Stamp{Now: ks.now, Clock: max(ks.now, clock), Wall: wall}}
+func (ks *Keyspace) Try(s Stamp) *Txn {
+	s.Now, s.Clock = ks.now, max(ks.now, s.Clock)
+	return &Txn{ks: ks, dry: true, leases: ks.leases.reset(), stamp: s}
 }
 
 // Rehearse starts a transaction that finds out exactly what a request would do now. The caller must take all of it
@@ -266,12 +268,14 @@ func (t *Txn) replace(key string, o *object) {
 		t.written += int64(len(o.str))
 		t.open(o)
 	}
-	t.trail.change(key)
 	old := t.ks.dbs[t.db].install(key, o)
 	if old != nil && old.owner == t.ks.owner {
 		old.owner = 0
 	}
-	t.leases.replaced(old, o, t.stamp.Now)
+	if t.db != resources {
+		t.trail.change(key)
+		t.leases.replaced(old, o, t.stamp.Now)
+	}
 	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
 }
@@ -323,13 +327,16 @@ func (t *Txn) publish(e Event) {
 // (https://redis.io/docs/latest/develop/pubsub/keyspace-notifications/).
 func (t *Txn) expire(key string) {
 	t.replace(key, nil)
+	if t.db == resources {
+		return
+	}
 	t.publish(Event{Channel: expiredChannels[t.db], Payload: key})
 }
 
 // ExpireDue removes up to limit keys whose TTL is over at the stamp of the transaction.
 func (t *Txn) ExpireDue(limit int) {
 	for range limit {
-		db, first, ok := t.ks.nextDue()
+		db, first, ok := t.ks.nextDue(len(t.ks.dbs))
 		if !ok || first.deadline >= t.stamp.Now {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 // View is the state at one instant. Taking one costs the same for any number of keys; it may be written while the
 // keyspace goes on.
 type View struct {
-	keys    [Databases]dict[*object]
+	keys    [Databases + 1]dict[*object] // the last are the resources
 	scripts scripts
 	now     int64
 	last    fencing.Token
@@ -22,9 +22,11 @@ type View struct {
 // ErrSnapshot is returned when a snapshot is damaged or of a format that this build does not know.
 var ErrSnapshot = errors.New("snapshot is damaged or of an unknown format")
 
+// The versions of a snapshot. A state that remembers no resources is still written in version 1, which has none.
 const (
 	snapshotMagic   = "RFKS"
 	snapshotVersion = 1
+	withResources   = 2
 )
 
 // View captures the present state.
@@ -41,18 +43,26 @@ func (ks *Keyspace) View() *View {
 func (v *View) WriteTo(w io.Writer) (int64, error) {
 	e := newEncoder(w)
 	e.raw(snapshotMagic)
-	e.uint(snapshotVersion)
+	seen := v.keys[resources]
+	if seen.len() == 0 {
+		e.uint(snapshotVersion)
+	} else {
+		e.uint(withResources)
+	}
 	e.int(v.now)
 	e.int(int64(v.last))
 	e.changes(&v.changes)
 	e.scripts(v.scripts)
-	for _, keys := range v.keys {
+	for _, keys := range v.keys[:Databases] {
 		e.uint(uint64(keys.len()))
 		keys.each(func(_ string, o *object) bool {
 			e.object(o)
 			e.flush(block)
 			return e.err == nil
 		})
+	}
+	if seen.len() > 0 {
+		e.resources(seen)
 	}
 	return e.close()
 }
@@ -90,23 +100,28 @@ func (ks *Keyspace) Restore(r io.Reader) error {
 
 func (ks *Keyspace) read(d *decoder) {
 	d.expect(snapshotMagic)
-	if version := d.uint(); d.err == nil && version != snapshotVersion {
-		d.fail(fmt.Errorf("version %d, this build knows %d", version, snapshotVersion))
+	version := d.uint()
+	if d.err == nil && version != snapshotVersion && version != withResources {
+		d.fail(fmt.Errorf("version %d, this build knows %d and %d", version, snapshotVersion, withResources))
 	}
 	ks.now, ks.last = d.int(), fencing.Token(d.int())
 	d.changes(&ks.changes)
 	ks.scripts.byEval = d.scripts(&ks.scripts)
 	d.scripts(&ks.scripts)
-	for i := range ks.dbs {
-		ks.dbs[i].read(d)
+	for i := range Databases {
+		ks.dbs[i].read(d, d.object)
+	}
+	if version == withResources {
+		ks.dbs[resources].read(d, d.resource)
 	}
 }
 
-// read reads the keys of a database, which is empty. Both trees are filled in their order, which is faster.
-func (db *database) read(d *decoder) {
+// read reads the keys of a database, which is empty, by one that reads one. Both trees are filled in their order, which is
+// faster.
+func (db *database) read(d *decoder, one func() *object) {
 	var due []dueKey
 	for n := d.uint(); n > 0 && d.err == nil; n-- {
-		o := d.object()
+		o := one()
 		if d.err != nil {
 			return
 		}

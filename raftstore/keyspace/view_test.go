@@ -69,7 +69,7 @@ func TestRestoreRefusesAndKeepsTheState(t *testing.T) {
 	run(t, ks, Stamp{Now: 3}, "SET a 1")
 	before := dump(t, ks)
 	future := bytes.Clone(before)
-	future[len(snapshotMagic)] = snapshotVersion + 1
+	future[len(snapshotMagic)] = withResources + 1
 	for name, data := range map[string][]byte{
 		"nothing":                 {},
 		"another file":            []byte("REDIS0010 and so on, long enough to be read"),

@@ -93,7 +93,7 @@ func TestATTLThatIsOverTouches(t *testing.T) {
 	ks := New()
 	run(t, ks, Stamp{Now: 1}, "SET k v PX 50")
 	w := watchIn(t, ks, "k")
-	if dry := ks.Try(60, 0); !dry.Touched(w) && !dry.Undecided() {
+	if dry := ks.Try(Stamp{Clock: 60, Wall: 0}); !dry.Touched(w) && !dry.Undecided() {
 		t.Error("a dry transaction decides about a key that is due")
 	}
 	late := ks.Begin(Stamp{Now: 60})
