@@ -82,7 +82,7 @@ func (e *Engine) send(r *request) {
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,
-		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || r.releases() || e.anyQuarantined(), NoTokens: e.clockIsOff(),
+		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || r.releases() || e.anyQuarantined(), NoTokens: e.clockIsOff(), Memory: e.cfg.FenceMemory,
 	}
 	lane := &e.lanes[r.db]
 	lane.Lock()

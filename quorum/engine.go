@@ -22,6 +22,8 @@ type Config struct {
 	Wall func() int64
 	// Random returns a number from 0 up to n-1. It spreads retries.
 	Random func(n int64) int64
+	// FenceMemory is for how long FENCE.CHECK remembers; 0 is commands.FenceMemory.
+	FenceMemory time.Duration
 	// Timeout is how long a vote waits for a node.
 	Timeout time.Duration
 	// Sink takes what other parts of the process wait for.

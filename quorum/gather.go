@@ -15,13 +15,19 @@ type gathering struct {
 	mu     sync.Mutex
 	votes  *tally.Votes
 	open   int
+	enough func(*tally.Votes) bool // ends it early; nil: never
 	done   func(*gathering)
 	stop   func()
 }
 
 // gather sends an operation to all nodes and calls done once.
 func (e *Engine) gather(db int, op runner.Op, done func(*gathering)) {
-	g := &gathering{engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), open: len(e.cfg.Nodes) + 1, done: done}
+	e.gatherUntil(db, op, nil, done)
+}
+
+// gatherUntil is gather that ends as soon as enough says so.
+func (e *Engine) gatherUntil(db int, op runner.Op, enough func(*tally.Votes) bool, done func(*gathering)) {
+	g := &gathering{engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), open: len(e.cfg.Nodes) + 1, enough: enough, done: done}
 	deadline := e.cfg.Clock.Now() + e.cfg.Timeout
 	e.lanes[db].Lock()
 	for i, node := range e.cfg.Nodes {
@@ -47,7 +53,7 @@ func (g *gathering) close(change func()) {
 		change()
 		g.open--
 	}
-	finish := !over && g.open == 0
+	finish := !over && (g.open == 0 || g.stop != nil && g.enough != nil && g.enough(g.votes))
 	done := g.done
 	if finish {
 		g.done = nil

@@ -84,6 +84,10 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 			_ = copies.Wait() // they end with the same cause, or with a later one
 			return err
 		}
+		if err := r.raise(ctx, db, o.Scanned.Resources); err != nil {
+			_ = copies.Wait()
+			return err
+		}
 		if states := withoutCanary(o.Scanned.Keys); len(states) > 0 {
 			copies.Go(func() error { return r.settleScanned(ctx, source, db, states, asked) })
 		}
@@ -91,6 +95,16 @@ func (r *resync) copyDatabase(ctx context.Context, source, db int) error {
 			return copies.Wait()
 		}
 	}
+}
+
+// raise makes the node remember what a source does of resources. A majority that has seen a token and of which the node was a
+// part has another of the sources in it.
+func (r *resync) raise(ctx context.Context, db int, resources []runner.Remembered) error {
+	if len(resources) == 0 {
+		return nil
+	}
+	_, err := r.a.ask(ctx, r.task.node, db, &runner.Raise{Resources: resources})
+	return err
 }
 
 func withoutCanary(states []runner.State) []runner.State {

@@ -56,6 +56,10 @@ func (e *Engine) served(name string) func(*request) {
 		return func(r *request) { e.flush(r, []int{r.db}) }
 	case "flushall":
 		return e.flushAll
+	case "fence.check":
+		return e.fenceCheck
+	case "fence.last":
+		return e.fenceLast
 	case "script|help", "object|help":
 		return help
 	}
@@ -93,7 +97,7 @@ func (e *Engine) refusal(r *request) error {
 		if q.DB != r.db {
 			return resp.NotInQuorum("multi", "its commands are for more than one database; use one transaction for each")
 		}
-		if name := q.Spec.Name; r.call.Block && e.served(name) != nil {
+		if name := q.Spec.Name; r.call.Block && e.served(name) != nil && q.Spec.Group != commands.Fencing {
 			return resp.NotInQuorum(strings.ReplaceAll(name, "|", " ")+" in a transaction", "it is no single step on a node; use it outside MULTI")
 		}
 		if slices.ContainsFunc(q.Keys(), reserved) {

@@ -64,7 +64,7 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 	}
 	s.Engine = quorum.New(quorum.Config{
 		Nodes: voters, Clock: clock, ID: s.name, Wall: wall, Random: rand.Int64N,
-		Timeout: cfg.NodeTimeout, Sink: quorumSink{events, s.Bus}, MaxTTL: s.admission.MaxTTL,
+		Timeout: cfg.NodeTimeout, FenceMemory: cfg.FenceMemory, Sink: quorumSink{events, s.Bus}, MaxTTL: s.admission.MaxTTL,
 	})
 	return s, nil
 }

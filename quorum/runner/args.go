@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,6 +41,8 @@ func Script(op Op) *Program {
 		return scanProgram
 	case *Admit:
 		return admitProgram
+	case *Raise:
+		return raiseProgram
 	}
 	return nil
 }
@@ -161,7 +164,12 @@ func (r *Run) addTail() {
 		}
 		r.built.add(w.Key, present, w.Version)
 	}
-	r.built.add(r.flags()+" "+strconv.Itoa(len(r.TTLs))+" "+strconv.Itoa(len(r.Watched)), strconv.FormatInt(r.Wall, 10), r.ID)
+	r.built.add(r.flags()+" "+strconv.Itoa(len(r.TTLs))+" "+strconv.Itoa(len(r.Watched))+" "+r.memory(), strconv.FormatInt(r.Wall, 10), r.ID)
+}
+
+// memory is for how many ms FENCE.CHECK remembers.
+func (r *Run) memory() string {
+	return strconv.FormatInt(cmp.Or(r.Memory, commands.FenceMemory).Milliseconds(), 10)
 }
 
 // flags are the letters that lua/run.lua knows.

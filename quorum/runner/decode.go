@@ -81,7 +81,7 @@ func (r *Run) answer(e []resp.Value) (a *tally.Answer, err error) {
 		return nil, errAnswer
 	}
 	is := e[1].Int()
-	a = &tally.Answer{Reply: r.located(r.shape(e[0])), IsTTL: is&1 != 0, IsToken: is&2 != 0, Ran: true}
+	a = &tally.Answer{Reply: r.located(r.shape(e[0])), IsTTL: is&1 != 0, IsToken: is&2 != 0, Checks: is&4 != 0, Ran: true}
 	if a.Writes, err = rows(e[2].Elems, 10, r.write); err != nil {
 		return nil, err
 	}

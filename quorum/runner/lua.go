@@ -42,6 +42,10 @@ var (
 	luaScan string
 	//go:embed lua/admit.lua
 	luaAdmit string
+	//go:embed lua/resource.lua
+	luaResource string
+	//go:embed lua/raise.lua
+	luaRaise string
 )
 
 // The programs of the operations that are not Run.
@@ -52,10 +56,11 @@ var (
 	fetchProgram  = newProgram(assemble(luaGate, luaWire, luaKeys, luaStates, luaFetch))
 	scanProgram   = newProgram(assemble(luaGate, luaWire, luaKeys, luaStates, luaScan))
 	admitProgram  = newProgram(assemble(luaGate, luaWire, luaKeys, luaAdmit))
+	raiseProgram  = newProgram(assemble(luaGate, luaWire, luaRaise))
 )
 
 // recorder is what every form of Run shares.
-var recorder = assemble(luaGate, luaWire, luaKeys, luaRun, luaExec, luaScript)
+var recorder = assemble(luaGate, luaWire, luaKeys, luaRun, luaResource, luaExec, luaScript)
 
 // assemble joins parts on one line, without their comments, and puts in what Go knows.
 func assemble(parts ...string) string {
@@ -89,6 +94,7 @@ var luaTexts = strings.NewReplacer(
 	"$NOTSERVED", quoted(notServed[0]), "$NOTBECAUSE", quoted(notServed[1]),
 	"$TOOLONG", quoted(string(resp.ErrTooManyWords)),
 	"$NOTALIKE", quoted("it would not do the same on all nodes"),
+	"$BADTOKEN", quoted(string(resp.ErrToken)),
 	"$NODIGEST", quoted("the nodes cannot compute one; compare values, with IFEQ or IFNE"),
 	"$DRAWS", quoted("the nodes would draw differently"),
 	"$ONEDB", quoted("a request works on one database"),

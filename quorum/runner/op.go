@@ -24,7 +24,7 @@ const (
 // Outliving is how long a companion outlives its key, so that versions and tokens go on growing.
 const Outliving = 24 * time.Hour
 
-// Op is an operation on one database of one node: Run, Undo, Copy, Accept, Fetch, Scan, Admit or Check.
+// Op is an operation on one database of one node: Run, Undo, Copy, Accept, Fetch, Scan, Admit, Raise or Check.
 type Op interface{ op() }
 
 // Run executes a request, or a block of requests as one (MULTI), and reports what was written. It answers a
@@ -41,6 +41,7 @@ type Run struct {
 	NoTokens bool             // the proxy's clock cannot be trusted: what would give a token fails with CannotIssue
 	TTLs     []tally.Reading  // what PTTL and TTL answer, when the node's own value is within 200 ms of it
 	Seen     bool             // report the keys named, also when nothing is written
+	Memory   time.Duration    // for how long FENCE.CHECK remembers; 0 is commands.FenceMemory
 
 	built built // what goes to every node alike, made by the first who asks
 }
@@ -130,6 +131,17 @@ type Admit struct {
 	Canary string
 }
 
+// Remembered is what FENCE.CHECK remembers of a resource: the largest token that it has seen.
+type Remembered struct {
+	Resource string
+	Token    fencing.Token
+	TTL      int64 // ms for which it is still remembered
+}
+
+// Raise makes the node remember what other nodes have seen. Tokens only rise, and nothing is forgotten earlier. Its outcome
+// says no more than that it was done.
+type Raise struct{ Resources []Remembered }
+
 // Check compiles the text of a client's script without running it, for it may become part of a program only when it is
 // good on its own. It answers a tally.Answer: OK, or the compile error as SCRIPT LOAD gives it.
 type Check struct{ Text string }
@@ -155,8 +167,9 @@ type Accepted struct {
 
 // Scanned is a part of a database.
 type Scanned struct {
-	Next string // "0" at the end
-	Keys []State
+	Next      string // "0" at the end
+	Keys      []State
+	Resources []Remembered
 }
 
 // Admitted is the answer to Admit.
@@ -172,4 +185,5 @@ func (*Accept) op() {}
 func (*Fetch) op()  {}
 func (*Scan) op()   {}
 func (*Admit) op()  {}
+func (*Raise) op()  {}
 func (*Check) op()  {}

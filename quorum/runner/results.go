@@ -27,11 +27,16 @@ func (r *Result) answered(op Op, s string) (err error) {
 		r.Copied, err = rows(e, 3, func(e []resp.Value) Copied { return Copied{Done: e[0].Int() != 0, Version: version(e[1:])} })
 	case *Fetch:
 		r.States, err = rows(e, 8, stateOf)
-	case *Accept, *Scan, *Admit:
+	case *Scan:
+		if len(e) != 3 {
+			return errAnswer
+		}
+		err = r.scanned(e)
+	case *Accept, *Admit, *Raise:
 		if len(e) != 2 {
 			return errAnswer
 		}
-		err = r.pair(op, e[0], e[1])
+		r.pair(op, e[0], e[1])
 	default:
 		err = errAnswer
 	}
@@ -39,16 +44,24 @@ func (r *Result) answered(op Op, s string) (err error) {
 }
 
 // pair reads the answers that have two parts.
-func (r *Result) pair(op Op, first, second resp.Value) (err error) {
+func (r *Result) pair(op Op, first, second resp.Value) {
 	switch op.(type) {
 	case *Accept:
 		r.Accepted = Accepted{Held: first.Int() != 0, Mark: fencing.Token(second.Int())}
 	case *Admit:
 		r.Admitted = Admitted{Done: first.Int() != 0, Canary: second.Str}
-	default:
-		r.Scanned.Next = first.Str
-		r.Scanned.Keys, err = rows(second.Elems, 8, stateOf)
 	}
+}
+
+// scanned reads the answer of Scan.
+func (r *Result) scanned(e []resp.Value) (err error) {
+	r.Scanned.Next = e[0].Str
+	if r.Scanned.Keys, err = rows(e[1].Elems, 8, stateOf); err != nil {
+		return err
+	}
+	r.Scanned.Resources, err = rows(e[2].Elems, 3, func(e []resp.Value) Remembered {
+		return Remembered{Resource: e[0].Str, Token: fencing.Token(e[1].Int()), TTL: e[2].Int()}
+	})
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 
 // classes are the commands that lua/exec.lua treats in a way of their own.
 var classes = map[string]string{
-	"set": "s", "delex": "d", "fence": "f", "time": "i", "publish": "m", "spublish": "m", "ping": "r", "echo": "r",
+	"set": "s", "delex": "d", "fence": "f", "fence.check": "k", "fence.last": "j", "time": "i", "publish": "m", "spublish": "m", "ping": "r", "echo": "r",
 	"smembers": "u", "sinter": "u", "sunion": "u", "sdiff": "u", "hkeys": "u", "hvals": "u", "hgetall": "u", "keys": "u",
 	"dbsize": "u", "scan": "c", "hscan": "c", "sscan": "c", "zscan": "c",
 	"srandmember": "x", "hrandfield": "x", "zrandmember": "x", "randomkey": "x", "spop": "x",

@@ -28,6 +28,12 @@ func wordsOf(op Op, at Target) words {
 		return words{op.Cursor, op.Count}
 	case *Admit:
 		return words{op.Expect, op.Canary}
+	case *Raise:
+		line := make(words, 0, 3*len(op.Resources))
+		for _, r := range op.Resources {
+			line = append(line, r.Resource, int64(r.Token), r.TTL)
+		}
+		return line
 	}
 	return nil
 }

@@ -97,6 +97,7 @@ type Answer struct {
 	Reply   resp.Value
 	IsTTL   bool    // Reply is what PTTL or TTL answered
 	IsToken bool    // Reply is the token of the first of Writes, which may still change
+	Checks  bool    // FENCE.CHECK was asked, so it matters what the node remembers
 	Writes  []Write // in the order of their first write; empty when nothing was written
 	Seen    []Seen  // keys named by the request, when that was asked for
 	TTLs    []Reading

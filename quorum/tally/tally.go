@@ -100,7 +100,7 @@ func (v *Votes) vouched(a *Answer) bool {
 }
 
 func knows(a, b *Answer) bool {
-	if !a.Wrote() && len(a.Seen) == 0 || slices.ContainsFunc(a.Writes, func(w Write) bool {
+	if a.Checks || !a.Wrote() && len(a.Seen) == 0 || slices.ContainsFunc(a.Writes, func(w Write) bool {
 		return w.Before == Version{} || !w.Renewal && !w.Ended
 	}) {
 		return false

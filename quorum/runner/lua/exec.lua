@@ -247,7 +247,7 @@ exec = function(script, main, ...)
   local class, first, last, step, num, effect = rowOf(command)
   if not class then return failure($UNKNOWNCOMMAND) end
   local positions = keysOf(command, args, first, last, step, num)
-  local writes = class == 'w' or class == 's' or class == 'd'
+  local writes = class == 'w' or class == 's' or class == 'd' or class == 'k'
   if readOnly and writes then return failure($READONLY) end
   for i = 1, #positions do
     local key = args[positions[i]]
@@ -323,6 +323,11 @@ exec = function(script, main, ...)
   if class == 'f' then
     if n ~= 2 and n ~= 3 then return failure($ARITY) end
     return fence(asText(args[2]), n == 3 and asText(args[3]))
+  end
+  if class == 'k' or class == 'j' then
+    if n ~= (class == 'k' and 3 or 2) then return failure($ARITY) end
+    if class == 'j' then return lastToken(asText(args[2])) end
+    return checkToken(asText(args[2]), asText(args[3]))
   end
   if class == 'x' then
     if script then return notServed(command, $DRAWS) end

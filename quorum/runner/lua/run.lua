@@ -1,14 +1,14 @@
 -- What a run is told, at the end of ARGV before what the gate reads: its id, the wall clock in us, and a word of
--- flags with the numbers of TTL hints and watched keys, which stand before it.
+-- flags with the numbers of TTL hints and watched keys, which stand before it, and for how many ms FENCE.CHECK remembers.
 local id, wall = ARGV[argn - 2], tonumber(ARGV[argn - 3])
-local flags, nhints, nwatched = string.match(ARGV[argn - 4], '^(%a*) (%d+) (%d+)$')
+local flags, nhints, nwatched, memory = string.match(ARGV[argn - 4], '^(%a*) (%d+) (%d+) (%d+)$')
 local noTokens, wantSeen = string.find(flags, 'n', 1, true), string.find(flags, 's', 1, true)
 local readOnly, isBlock = string.find(flags, 'r', 1, true), string.find(flags, 'b', 1, true)
 local argsEnd = argn - 5 - 2 * nhints - 3 * nwatched
 
 local opened, order = {}, {}
 local messages, readings, lastTTL = {}, {}, nil
-local calls, sick, cannot, proto = 0, nil, false, 2
+local calls, sick, cannot, proto, checked = 0, nil, false, 2, false
 
 local function hint(key, ttl)
   for i = 1, nhints do
@@ -151,6 +151,7 @@ local function finish(value, encoded, named)
     if value == lastTTL then is = 1 end
     if first and first.finalToken == value then is = is + 2 end
   end
+  if checked then is = is + 4 end
   return 'A' .. stamp .. list({encoded, int(is), list(writes), list(wantSeen and seenKeys(named) or {}), list(readings),
     list(messages), list(ready)})
 end

@@ -1,0 +1,107 @@
+package quorum
+
+import (
+	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/runner"
+	"github.com/redfence/redfence/quorum/tally"
+)
+
+// What FENCE.CHECK remembers of a resource is a register on each node that only rises. A token gets through when a majority
+// of counted nodes has taken it, so a stale one meets in any majority a node that has seen a higher one, whose refusal
+// decides. Nothing is put back: what a minority has taken only refuses tokens that are older still. And nothing is
+// compared by version, so a check may be sent again at will.
+
+// fenceCheck serves FENCE.CHECK.
+func (e *Engine) fenceCheck(r *request) {
+	e.register(r, r.call.Requests[0], e.decided, func(votes *tally.Votes) {
+		if isStale(votes) {
+			r.answer(resp.Int(0))
+			return
+		}
+		r.answer(resp.Int(1))
+	})
+}
+
+// register asks all nodes until is says that the answers are enough, some times if need be.
+func (e *Engine) register(r *request, q *commands.Request, is func(*tally.Votes) bool, done func(*tally.Votes)) {
+	op := &runner.Run{ID: e.nextID(), Requests: []*commands.Request{q}, Wall: e.cfg.Wall(), Memory: e.cfg.FenceMemory}
+	e.gatherUntil(r.db, op, is, func(g *gathering) {
+		switch {
+		case is(g.votes):
+			done(g.votes)
+		case r.tries < maxRetries && r.age() < retryBudget:
+			r.tries++
+			e.cfg.Clock.AfterFunc(renewalPause, func() { e.register(r, q, is, done) })
+		default:
+			r.answer(e.tooFew(g.votes))
+		}
+	})
+}
+
+// decided tells whether a node has refused a token, or a majority has taken it.
+func (e *Engine) decided(votes *tally.Votes) bool {
+	taken := 0
+	for _, a := range votes.All() {
+		if a != nil && a.Answered() && !a.Quarantined && a.Reply.Kind == resp.Integer && a.Reply.Int() == 1 {
+			taken++
+		}
+	}
+	return taken >= e.need || isStale(votes)
+}
+
+// isStale tells whether a node has seen a higher token. One that may have forgotten others has still seen that one.
+func isStale(votes *tally.Votes) bool {
+	for _, a := range votes.All() {
+		if a != nil && a.Answered() && a.Reply.Kind == resp.Integer && a.Reply.Int() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fenceLast serves FENCE.LAST: the highest token that a majority was asked for knows of. It is answered when a majority
+// has seen it, so that no later answer is lower.
+func (e *Engine) fenceLast(r *request) {
+	enough := func(votes *tally.Votes) bool { return votes.Answered() >= e.need }
+	e.register(r, r.call.Requests[0], enough, func(votes *tally.Votes) {
+		last, seen := e.highest(votes)
+		if last.IsNull() || seen >= e.need {
+			r.answer(last)
+			return
+		}
+		e.spread(r, last)
+	})
+}
+
+// highest is the largest token in the answers, nil when there is none, and how many counted nodes have just that one.
+func (e *Engine) highest(votes *tally.Votes) (last resp.Value, seen int) {
+	for _, a := range votes.All() {
+		if a == nil || !a.Answered() || a.Reply.Kind != resp.Integer || a.Reply.Int() < last.Int() {
+			continue
+		}
+		if a.Reply.Int() > last.Int() {
+			last, seen = a.Reply, 0
+		}
+		if !a.Quarantined {
+			seen++
+		}
+	}
+	return last, seen
+}
+
+// spread makes a majority see a token before it is answered. When one has seen a higher one by now, all begins anew.
+func (e *Engine) spread(r *request, last resp.Value) {
+	q, err := commands.Bind([]string{"FENCE.CHECK", r.call.Requests[0].Args[1], formatCursor(uint64(last.Int()))}, r.db)
+	if err != nil {
+		r.answer(resp.ReplyFor(err))
+		return
+	}
+	e.register(r, q, e.decided, func(votes *tally.Votes) {
+		if isStale(votes) {
+			e.fenceLast(r)
+			return
+		}
+		r.answer(last)
+	})
+}
