@@ -26,6 +26,8 @@ type attempt struct {
 	sending bool // outcomes are only taken down
 	phase   phase
 	stands  bool                // the vote was won, and the request answered so
+	copying int                 // copies that are under way
+	resting func()              // ends the rest of its keys, until all nodes have what was won; nil when there is none
 	stop    func()              // ends the timer
 	late    []bool              // nodes whose answer was not waited for, and may still come
 	todo    []func()            // to be done without mu
@@ -60,9 +62,11 @@ type holding struct {
 
 // try sends a request to all nodes when none of its keys is being mended, and it is its turn.
 func (e *Engine) try(r *request) {
-	if !e.rest(r, func() { e.enter(r) }) {
-		e.enter(r)
-	}
+	e.inTurn(r, false, func() {
+		if !e.rest(r, func() { e.enter(r) }) {
+			e.enter(r)
+		}
+	})
 }
 
 func (e *Engine) enter(r *request) {
@@ -79,6 +83,7 @@ func (e *Engine) send(r *request) {
 		return
 	}
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
+	a.votes.Again = len(r.past) > 0
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,
@@ -153,7 +158,7 @@ const (
 
 // lingerShare is how large a part of the timeout what was won by others may have waited when it is sent to the rest of the
 // nodes. So a node that is only a little behind has what the others have, and one that falls back gets less to do.
-const lingerShare = 8
+const lingerShare = 2
 
 // withdrawn is asked by a node that is about to write the request to its socket.
 func (a *attempt) withdrawn(node int) bool {
@@ -266,6 +271,7 @@ func (a *attempt) straggler(node int) {
 	case a.phase == fencingPhase: // granted or retracted soon, and this with it
 	case a.stands:
 		a.settle(node)
+		a.caughtUp()
 	case a.phase == driving:
 		a.driveOn(node)
 	case answer.Answered() && !answer.Wrote(), !answer.Answered() && !answer.Ran:

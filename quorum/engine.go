@@ -46,9 +46,10 @@ type Sink interface {
 
 // How often and for how long a request is tried again inside.
 const (
-	maxRetries   = 3
+	maxRefused   = 3                       // when a node says that somebody else has what is wanted
 	retryBudget  = 2500 * time.Millisecond // clients wait 3 s (Redisson's default timeout)
-	retrySpread  = int64(4 * time.Millisecond)
+	retrySpread  = 4 * time.Millisecond    // of the first pause; it doubles
+	maxDoublings = 4
 	renewalPause = 20 * time.Millisecond
 )
 
@@ -68,6 +69,7 @@ type Engine struct {
 
 	recent recent
 	rests  rests
+	turns  turns
 	stats  counters
 }
 

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redfence/redfence/commands/resp"
@@ -14,6 +15,7 @@ func (a *attempt) lost() {
 		a.finish(func() { a.request.answer(v) })
 		return
 	}
+	a.contend()
 	switch a.kind() {
 	case tally.Release:
 		a.drive()
@@ -26,6 +28,22 @@ func (a *attempt) lost() {
 	default:
 		a.retract("")
 	}
+}
+
+// contend makes the requests for what was written go one at a time, when the nodes have answered differently.
+func (a *attempt) contend() {
+	if a.votes.Answered() < a.engine.need {
+		return
+	}
+	for _, answer := range a.votes.All() {
+		if answer.Wrote() && !onlyRenewed(answer) {
+			a.engine.contend(a.request.db, keysOf(answer.Writes))
+		}
+	}
+}
+
+func onlyRenewed(answer *tally.Answer) bool {
+	return !slices.ContainsFunc(answer.Writes, func(w tally.Write) bool { return !w.Renewal })
 }
 
 // kind is what the request is, as far as its line and the answers tell.
@@ -82,7 +100,7 @@ func (a *attempt) readAgain() {
 	switch {
 	case a.votes.Answered() < a.engine.need:
 		a.request.answer(a.tooFew())
-	case a.request.tries < maxRetries:
+	case a.request.tries < maxRefused:
 		a.request.again(0)
 	default:
 		a.request.answer(resp.ErrTryAgainRead.Value())
@@ -217,7 +235,7 @@ func (a *attempt) retracted() {
 		v = a.tooFew()
 	case a.verdict != "":
 		v = a.verdict.Value()
-	case r.tries < maxRetries && r.age() < retryBudget:
+	case r.age() < retryBudget && (notWrote == nil || r.tries < maxRefused):
 		a.takeOver()
 		r.ttls = a.sharedTTLs()
 		r.remember(a)
@@ -241,6 +259,7 @@ func (a *attempt) beginsToWait() bool {
 	}
 	if !a.patient {
 		a.patient = true
+		a.then(a.request.passTurn)
 		a.then(func() { a.engine.cfg.Clock.AfterFunc(left, func() { a.do(a.lookAgain) }) })
 	}
 	return true

@@ -59,11 +59,13 @@ func (a *attempt) outvoted() *tally.Answer {
 	if a.votes.Winner().Wrote() || !a.request.releases() {
 		return nil
 	}
-	done := a.executed()
-	if done == nil || done != a.request.ended && a.elsewhere(&done.Writes[0]) {
-		return nil
+	if a.request.ended != nil {
+		return a.request.ended
 	}
-	return done
+	if done := a.executed(); done != nil && !a.elsewhere(&done.Writes[0]) {
+		return done
+	}
+	return nil
 }
 
 // elsewhere tells whether a majority has a key that was ended on a node.

@@ -38,9 +38,13 @@ type mutedClock struct {
 func (c *mutedClock) Now() time.Duration { return c.now }
 
 func (c *mutedClock) AfterFunc(_ time.Duration, f func()) func() {
-	at := len(c.timers)
-	c.timers = append(c.timers, f)
-	return func() { c.timers[at] = func() {} }
+	stopped := false
+	c.timers = append(c.timers, func() {
+		if !stopped {
+			f()
+		}
+	})
+	return func() { stopped = true }
 }
 
 func (c *mutedClock) fire() {
@@ -115,7 +119,7 @@ func TestWhatOthersWonIsStillSent(t *testing.T) {
 		want  bool // it is withdrawn
 	}{
 		{"at once", tookLock, time.Millisecond, false},
-		{"too late", tookLock, 11 * time.Millisecond, true},
+		{"too late", tookLock, 41 * time.Millisecond, true},
 		{"nobody wrote", refused, time.Millisecond, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,6 +151,9 @@ func TestAReleaseByAMinority(t *testing.T) {
 		{"the first has it", [][3]*tally.Answer{{endedLock(), foundNone(), foundNone()}}, 1},
 		{"the third does not answer", [][3]*tally.Answer{{foundNone(), foundNone(), nil}}, 0},
 		{"a majority has somebody else's", [][3]*tally.Answer{{foundAnothers(), foundAnothers(), endedLock()}}, 0},
+		{"it was alone to answer before, and another finds it now, beside somebody else's", [][3]*tally.Answer{
+			{endedLock(), nil, nil}, {foundAnothers(), foundAnothers(), endedLock()},
+		}, 1},
 		{"it was alone to answer before", [][3]*tally.Answer{{endedLock(), nil, nil}, {foundNone(), foundNone(), foundNone()}}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func (a *attempt) drove() {
 	}
 	switch {
 	case without >= a.engine.need:
-		receivers := a.announce(source)
+		receivers := a.announce(source, source.Messages)
 		a.finish(func() { r.answer(withReceivers(r.call, source.Reply, source.Messages, *receivers)) })
 		for node, answer := range a.votes.All() {
 			if !answer.Answered() {
@@ -157,7 +157,7 @@ func (a *attempt) endOn(node int, source *tally.Answer) {
 // releaseAgain repeats a release that too few nodes have executed to count, while there is time; then it answers v. A
 // client that was told to repeat it would be told that there is nothing to release, by the nodes that have executed it.
 func (a *attempt) releaseAgain(pause time.Duration, v resp.Value) {
-	if a.request.age() < retryBudget && a.request.tries < maxRetries {
+	if a.request.age() < retryBudget && a.request.tries < maxRefused {
 		a.request.again(pause)
 		return
 	}

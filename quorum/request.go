@@ -29,6 +29,7 @@ type request struct {
 	renewed map[int]bool    // nodes on which an attempt found the hold already there
 	ended   *tally.Answer   // of a node on which an earlier attempt ended a hold
 	crowd   *crowd          // of those that want the same absent key
+	turn    *turn           // nil when it has none
 }
 
 // newRequest is a call of a session, or of the engine's own when there is no stream.
@@ -108,6 +109,7 @@ func (r *request) end(v resp.Value) {
 		r.engine.stats.unknown.Add(1)
 	}
 	r.call.Done(commands.Result{Reply: v, Close: unknown})
+	r.passTurn()
 	if r.stream != nil {
 		r.stream.over(r)
 	}
@@ -155,6 +157,6 @@ func (r *request) again(pause time.Duration) {
 	e := r.engine
 	r.tries++
 	e.stats.retried.Add(1)
-	pause += time.Duration(e.cfg.Random(retrySpread * int64(min(r.tries, maxRetries))))
+	pause += time.Duration(e.cfg.Random(int64(retrySpread << min(r.tries-1, maxDoublings))))
 	e.cfg.Clock.AfterFunc(pause, func() { e.try(r) })
 }

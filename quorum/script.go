@@ -110,7 +110,7 @@ func (e *Engine) evaluate(r *request) {
 	case parts != nil:
 		e.each(r, parts, func(replies []resp.Value) { r.answer(runner.Join(replies)) })
 	case r.text.StoresTTLs() && len(r.keys) > 0:
-		e.agreeOnTTL(r)
+		e.inTurn(r, true, func() { e.agreeOnTTL(r) })
 	default:
 		e.try(r)
 	}
@@ -118,7 +118,8 @@ func (e *Engine) evaluate(r *request) {
 
 // agreeOnTTL asks for the TTL of the script's first key before its first attempt, so that all nodes compute with the
 // same. Without that the attempt would be lost, put back and repeated, and others could overtake it meanwhile: who
-// waits for a fair lock would be queued behind those who came later.
+// waits for a fair lock would be queued behind those who came later. It has the turn at that key, so that no other
+// such script takes the lock between the two.
 func (e *Engine) agreeOnTTL(r *request) {
 	q, err := commands.Bind([]string{"PTTL", r.keys[0]}, r.db)
 	if err != nil {

@@ -70,7 +70,34 @@ func (a *attempt) carry(node int) {
 		a.engine.owe(node, a.request.db, a.votes.Winner().Writes, a.number)
 	}
 	if len(keys) > 0 {
-		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, a.superseded, nil)
+		a.copying++
+		a.engine.copy(a.request.db, a.votes.Source(), node, keys, a.then, a.superseded, func(o Outcome) { a.do(func() { a.copied(o) }) })
+	}
+}
+
+// copied takes what became of a copy. One that was out of date when it came would be so again and again, for a key that is
+// written all the time.
+func (a *attempt) copied(o Outcome) {
+	if o.Reason != "" && a.superseded() {
+		a.engine.catchUp(a.request.db, keysOf(a.votes.Winner().Writes))
+	}
+	a.copying--
+	a.caughtUp()
+}
+
+// letCatchUp makes the next requests for what was written wait until all nodes have it, if one is behind.
+func (a *attempt) letCatchUp(winner *tally.Answer) {
+	e, db := a.engine, a.request.db
+	if keys := keysOf(winner.Writes); e.catchingUp(db, keys) {
+		a.resting = e.mend(db, keys)
+	}
+}
+
+// caughtUp ends that when nothing is waited for any more.
+func (a *attempt) caughtUp() {
+	if a.resting != nil && a.copying == 0 && !slices.Contains(a.late, true) {
+		a.then(a.resting)
+		a.resting = nil
 	}
 }
 

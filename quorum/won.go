@@ -143,19 +143,21 @@ func (a *attempt) granted() {
 		}
 	}
 	reply := a.votes.Reply()
-	winner := a.votes.Winner()
+	winner, messages := a.votes.Winner(), a.votes.Messages()
 	if winner.IsToken {
 		reply = resp.Int(int64(a.token(winner.Writes[0])))
 	}
 	if done := a.outvoted(); done != nil {
-		winner, reply = done, done.Reply
+		winner, messages, reply = done, done.Messages, done.Reply
 	}
 	a.stands = true
-	receivers := a.announce(winner)
-	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, winner.Messages, *receivers)) })
+	a.letCatchUp(winner)
+	receivers := a.announce(winner, messages)
+	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, messages, *receivers)) })
 	for node := range a.votes.All() {
 		a.settle(node)
 	}
+	a.caughtUp()
 }
 
 // token is the token that a majority holds for the key of a write.
@@ -168,14 +170,14 @@ func (a *attempt) token(w tally.Write) fencing.Token {
 
 // announce tells the other parts of the process what was done, when the attempt is unlocked. Then it knows how many
 // receivers each publication had here.
-func (a *attempt) announce(winner *tally.Answer) (receivers *[]int) {
+func (a *attempt) announce(winner *tally.Answer, messages []commands.Message) (receivers *[]int) {
 	e, r := a.engine, a.request
 	receivers = new([]int)
-	if len(winner.Messages) == 0 && len(winner.Writes) == 0 {
+	if len(messages) == 0 && len(winner.Writes) == 0 {
 		return receivers
 	}
 	a.then(func() {
-		for _, m := range winner.Messages {
+		for _, m := range messages {
 			*receivers = append(*receivers, e.cfg.Sink.Publish(m))
 		}
 		for _, key := range winner.Ready {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 )
 
@@ -22,6 +23,10 @@ const (
 
 // Votes are the answers of the nodes to one attempt at a request.
 type Votes struct {
+	// Again says that earlier attempts at the request were lost and put back. What looks like a renewal may be an
+	// acquisition, then, that came upon what they have left, and must have found the same versions like any other.
+	Again bool
+
 	answers []*Answer // by node, nil as long as it may come
 	winners []int
 }
@@ -74,7 +79,7 @@ func (v *Votes) Verdict() Verdict {
 // repeats tells whether an earlier node gave the same answer.
 func (v *Votes) repeats(i int) bool {
 	return slices.ContainsFunc(v.answers[:i], func(b *Answer) bool {
-		return b != nil && b.Answered() && same(b, v.answers[i])
+		return b != nil && b.Answered() && v.same(b, v.answers[i])
 	})
 }
 
@@ -82,7 +87,7 @@ func (v *Votes) repeats(i int) bool {
 func (v *Votes) agree(a *Answer) int {
 	v.winners = v.winners[:0]
 	for i, b := range v.answers {
-		if b != nil && b.Answered() && same(a, b) && (!b.Quarantined || v.vouched(b)) {
+		if b != nil && b.Answered() && v.same(a, b) && (!b.Quarantined || v.vouched(b)) {
 			v.winners = append(v.winners, i)
 		}
 	}
@@ -95,7 +100,7 @@ func (v *Votes) agree(a *Answer) int {
 // that is as far behind proves nothing. So nothing is granted on its vote.
 func (v *Votes) vouched(a *Answer) bool {
 	return slices.ContainsFunc(v.answers, func(b *Answer) bool {
-		return b != nil && b.Answered() && !b.Quarantined && same(a, b) && knows(a, b)
+		return b != nil && b.Answered() && !b.Quarantined && v.same(a, b) && knows(a, b)
 	})
 }
 
@@ -114,10 +119,10 @@ func knows(a, b *Answer) bool {
 // same version to the same state. Answers that wrote nothing are compared by their replies alone. A renewal is the same
 // when it found the same hold: it adds nothing to what that has, so it does not matter how the nodes came by it, nor which
 // TTL they had.
-func same(a, b *Answer) bool {
+func (v *Votes) same(a, b *Answer) bool {
 	return sameReply(a, b) && slices.EqualFunc(a.Writes, b.Writes, func(x, y Write) bool {
 		return x.Key == y.Key && x.Exists == y.Exists && x.State == y.State &&
-			(x.Before == y.Before || x.keeps() && y.keeps() && x.Token == y.Token && x.Token != 0)
+			(x.Before == y.Before || !v.Again && x.keeps() && y.keeps() && x.Token == y.Token && x.Token != 0)
 	})
 }
 
@@ -144,7 +149,7 @@ func (v *Votes) Winners() []int { return v.winners }
 // Agrees tells whether a node's answer is that of the winners.
 func (v *Votes) Agrees(node int) bool {
 	a := v.answers[node]
-	return len(v.winners) > 0 && a != nil && a.Answered() && same(v.answers[v.winners[0]], a)
+	return len(v.winners) > 0 && a != nil && a.Answered() && v.same(v.answers[v.winners[0]], a)
 }
 
 // Source is the winner from which others can take the state that the majority shares: of several versions, as after
@@ -161,6 +166,21 @@ func (v *Votes) Source() int {
 
 // Winner is the answer that the majority gave, as Source gave it.
 func (v *Votes) Winner() *Answer { return v.answers[v.Source()] }
+
+// Messages are what the winners publish, as Winner has it. They did the same to what they wrote, but a script may also look
+// at other keys, of which they may know different things, such as who is next in a queue. So what only some publish is
+// added: a waiter that is woken in vain waits again, and one that is not woken may wait for ever.
+func (v *Votes) Messages() []commands.Message {
+	messages := v.Winner().Messages
+	for _, i := range v.winners {
+		for _, m := range v.answers[i].Messages {
+			if !slices.Contains(messages, m) {
+				messages = append(slices.Clip(messages), m)
+			}
+		}
+	}
+	return messages
+}
 
 // Reply is the answer of the majority. Of TTLs it is the largest that a majority guarantees
 // (the M-th largest; a key without TTL is longest).

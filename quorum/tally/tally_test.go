@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 )
 
@@ -257,6 +258,74 @@ func TestValid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := Valid(tt.elapsed, tt.ttl); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// What looks like a renewal may be an acquisition that came upon what an earlier attempt at it has left. Then it does not
+// make nodes agree that have different versions: one of them may have a hold of which the others know nothing.
+func TestAnAttemptThatComesUponItsOwnLeftovers(t *testing.T) {
+	on := func(before Version) *Answer {
+		a := renewed(resp.OK())
+		a.Writes[0].Before, a.Writes[0].Token = before, 100
+		return a
+	}
+	for _, tt := range []struct {
+		name  string
+		again bool
+		want  Verdict
+	}{
+		{"the first attempt", false, Won},
+		{"another", true, Lost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := NewVotes(3)
+			v.Again = tt.again
+			for i, a := range []*Answer{on(v3), on(v4), on(v4b)} {
+				v.Add(i, a)
+			}
+			if got := v.Verdict(); got != tt.want {
+				t.Errorf("verdict %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Winners may publish different things, where they know different things of what they have not written.
+func TestMessagesOfAllWinnersArePublished(t *testing.T) {
+	wakes := func(channels ...string) *Answer {
+		a := released(v3)
+		for _, channel := range channels {
+			a.Messages = append(a.Messages, commands.Message{Channel: channel, Payload: "0"})
+		}
+		return a
+	}
+	for _, tt := range []struct {
+		name    string
+		answers []*Answer
+		want    []string
+	}{
+		{"all the same", []*Answer{wakes("a"), wakes("a"), wakes("a")}, []string{"a"}},
+		{"one knows another waiter", []*Answer{wakes("a"), wakes("b"), wakes("a")}, []string{"a", "b"}},
+		{"one knows of none", []*Answer{wakes(), wakes("b"), wakes("b")}, []string{"b"}},
+		{"twice", []*Answer{wakes("a", "a"), wakes("a", "a"), silent()}, []string{"a", "a"}},
+		{"the loser's are not", []*Answer{wakes("a"), wakes("a"), knowing(&Answer{Messages: wakes("c").Messages}, v3)}, []string{"a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := NewVotes(len(tt.answers))
+			for i, a := range tt.answers {
+				v.Add(i, a)
+			}
+			if v.Verdict() != Won {
+				t.Fatal("no majority")
+			}
+			var got []string
+			for _, m := range v.Messages() {
+				got = append(got, m.Channel)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("published on %v, want %v", got, tt.want)
 			}
 		})
 	}
