@@ -28,19 +28,15 @@ func (r *request) releases() bool {
 // learn notes what the script of the request did on a node.
 func (r *request) learn(answer *tally.Answer) {
 	if r.text != nil && answer.Answered() && answer.Wrote() {
-		r.text.Wrote(onlyEnds(answer))
+		r.text.Wrote(ended(answer))
 	}
 }
 
-func onlyEnds(a *tally.Answer) bool {
-	return a.Wrote() && !slices.ContainsFunc(a.Writes, func(w tally.Write) bool { return !w.Ended || w.Shortened })
-}
-
 // executed is the answer of a counted node on which a release ended the hold, in this attempt or an earlier one; nil when
-// there is none.
+// there is none. It may have written more: Redisson's unlock notes its reply in a key of its own.
 func (a *attempt) executed() *tally.Answer {
 	for _, answer := range a.votes.All() {
-		if answer != nil && answer.Answered() && !answer.Quarantined && onlyEnds(answer) {
+		if answer != nil && answer.Answered() && !answer.Quarantined && ended(answer) {
 			return answer
 		}
 	}
@@ -62,19 +58,31 @@ func (a *attempt) outvoted() *tally.Answer {
 	if a.request.ended != nil {
 		return a.request.ended
 	}
-	if done := a.executed(); done != nil && !a.elsewhere(&done.Writes[0]) {
-		return done
+	done := a.executed()
+	if done == nil || slices.ContainsFunc(done.Writes, a.elsewhere) {
+		return nil
 	}
-	return nil
+	return done
 }
 
-// elsewhere tells whether a majority has a key that was ended on a node.
-func (a *attempt) elsewhere(w *tally.Write) bool {
-	n := 0
+// elsewhere tells whether a majority has a key that was ended on a node, and has it in the same version: what is different
+// on each of them has been granted to nobody.
+func (a *attempt) elsewhere(w tally.Write) bool {
+	if w.Exists || !w.Ended {
+		return false
+	}
+	have := map[tally.Version]int{}
 	for _, node := range a.votes.Winners() {
-		if slices.ContainsFunc(a.votes.Of(node).Seen, func(s tally.Seen) bool { return s.Key == w.Key && s.Exists }) {
-			n++
+		for _, s := range a.votes.Of(node).Seen {
+			if s.Key == w.Key && s.Exists {
+				have[s.Version]++
+			}
 		}
 	}
-	return !w.Exists && n >= a.engine.need
+	for _, n := range have {
+		if n >= a.engine.need {
+			return true
+		}
+	}
+	return false
 }

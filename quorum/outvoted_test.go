@@ -109,6 +109,12 @@ func foundAnothers() *tally.Answer {
 	return a
 }
 
+func foundLeftover() *tally.Answer {
+	a := foundNone()
+	a.Seen = []tally.Seen{{Key: "lock", Version: tally.Version{Number: 2, Request: "r.1"}, Exists: true}}
+	return a
+}
+
 // A node that has not been asked yet when the others have agreed is still asked, if that is soon.
 func TestWhatOthersWonIsStillSent(t *testing.T) {
 	refused := func() *tally.Answer { return &tally.Answer{Ran: true} }
@@ -151,6 +157,7 @@ func TestAReleaseByAMinority(t *testing.T) {
 		{"the first has it", [][3]*tally.Answer{{endedLock(), foundNone(), foundNone()}}, 1},
 		{"the third does not answer", [][3]*tally.Answer{{foundNone(), foundNone(), nil}}, 0},
 		{"a majority has somebody else's", [][3]*tally.Answer{{foundAnothers(), foundAnothers(), endedLock()}}, 0},
+		{"a majority has what was granted to nobody", [][3]*tally.Answer{{foundAnothers(), foundLeftover(), endedLock()}}, 1},
 		{"it was alone to answer before, and another finds it now, beside somebody else's", [][3]*tally.Answer{
 			{endedLock(), nil, nil}, {foundAnothers(), foundAnothers(), endedLock()},
 		}, 1},

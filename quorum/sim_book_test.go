@@ -30,6 +30,9 @@ type book struct {
 	// oversold: with faults, two nodes may count the same lost request on top of different versions, after which their
 	// versions are equal, and a majority agrees on a count that nobody was granted.
 	oversold bool
+	// stranded: of two nodes that have a lock one forgets it, is given what a lost request has just left on the third, and
+	// is counted; then the other forgets it. Nobody else gets it before its end, but its holder's release is answered no.
+	stranded bool
 	longest  time.Duration // a request may execute for so long after it was sent
 }
 

@@ -157,6 +157,9 @@ func (c *client) left(q *call, h *hold, v resp.Value, valid bool) {
 		return
 	case v.IsErr():
 		h.unclear = true
+	case v.Int() == 0 && valid && c.tries == 1 && c.w.forgotten:
+		c.w.book.stranded = true // see book
+		c.w.logf("DENIED %v", h)
 	case v.Int() == 0 && valid && c.tries == 1:
 		c.w.fail("%s: denied to its valid holder %v", q, h)
 	default:

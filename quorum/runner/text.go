@@ -18,19 +18,20 @@ type Text struct {
 	batch     batch
 	firstCall int   // the line of the first call of a command
 	form      *form // what it does, if that is known
+	mayEnd    bool  // a command in it may end a hold
 	wrote     atomic.Uint32
 }
 
 // What a script was seen to write.
 const (
-	wroteEnds  = 1 << iota // it ended holds and did nothing else
+	wroteEnds  = 1 << iota // it ended a hold
 	wroteOther             // anything else
 )
 
-// Wrote notes what the script did on a node: only ended holds, or something else.
-func (t *Text) Wrote(onlyEnds bool) {
+// Wrote notes what the script did on a node when it wrote: it ended a hold, or it did not.
+func (t *Text) Wrote(ended bool) {
 	what := uint32(wroteOther)
-	if onlyEnds {
+	if ended {
 		what = wroteEnds
 	}
 	if t.wrote.Load()&what == 0 {
@@ -38,15 +39,26 @@ func (t *Text) Wrote(onlyEnds bool) {
 	}
 }
 
-// Releases tells whether the script is one that only ends holds, as far as it is known by now.
+// Releases tells whether the script is one that ends a hold whenever it writes, as far as it is known by now: one that was
+// not seen to write may be, if it has a command for that.
 func (t *Text) Releases() bool {
-	return t.form != nil && !t.form.extends || t.wrote.Load() == wroteEnds
+	switch t.wrote.Load() {
+	case 0:
+		return t.form != nil && !t.form.extends || t.form == nil && t.mayEnd
+	case wroteEnds:
+		return true
+	}
+	return false
 }
+
+// endings are the commands with which locks are released, as scripts name them. Those that also count up are not among
+// them: who asks for a lock must not wait for the slowest node to be told that somebody else has it.
+var endings = regexp.MustCompile(`(?i)['"](del|unlink|getdel|hdel|lrem|zrem|srem)['"]`)
 
 // NewText prepares a script. The program that wraps it is made when it is first needed.
 func NewText(raw string) *Text {
 	name, spelled := sha(raw), canonical(raw)
-	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), firstCall: lineOf(raw, "call"), form: forms[spelled], batch: batches[spelled], wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
+	return &Text{Raw: raw, SHA: name, tailCall: tailCall(raw), firstCall: lineOf(raw, "call"), form: forms[spelled], batch: batches[spelled], mayEnd: endings.MatchString(raw), wrapped: sync.OnceValue(func() *Program { return newProgram(wrap(raw, name)) })}
 }
 
 // mayWrite tells whether a script's shebang says that it may write, which *_RO commands refuse.
