@@ -3,6 +3,8 @@ package integration
 import (
 	"context"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +40,43 @@ func TestQuorumWaiterIsWokenByAnotherProxy(t *testing.T) {
 			t.Fatalf("the lock was refused after the wake-up: %s", reply)
 		}
 		listener.Want(`["unsubscribe", "`+channel+`", (integer) 0]`, "UNSUBSCRIBE", channel) // no second message came before
+	}
+}
+
+// TestQuorumCountersThroughTwoProxiesGoOn has clients of two processes count one key up. They get in one another's way, but
+// nearly all are served, none is counted twice or not at all, and no trace of it remains.
+func TestQuorumCountersThroughTwoProxiesGoOn(t *testing.T) {
+	const clients, counts = 8, 25
+	q := harness.StartQuorum(t, 3)
+	other := harness.StartProxy(t, q.Nodes)
+	var served, unknown, refused atomic.Int64
+	var running sync.WaitGroup
+	for i := range 2 * clients {
+		addr := []string{q.Addr, other.Addr}[i%2]
+		running.Go(func() {
+			c := &proxyClient{addr: addr, h: newHistory()}
+			defer c.close()
+			for range counts {
+				switch _, answer := c.do("INCR", "hot"); answer {
+				case yes:
+					served.Add(1)
+				case notDone:
+					refused.Add(1)
+				default:
+					unknown.Add(1)
+				}
+			}
+		})
+	}
+	running.Wait()
+	if all := int64(2 * clients * counts); served.Load() < all*9/10 {
+		t.Errorf("%d of %d were served; of %d the outcome is unknown, %d were refused", served.Load(), all, unknown.Load(), refused.Load())
+	}
+	for _, addr := range []string{q.Addr, other.Addr} {
+		got := harness.Dial(t, addr).Int("INCR", "hot")
+		if served.Add(1); got < served.Load() || got > served.Load()+unknown.Load() {
+			t.Errorf("counted to %d, with %d served and %d unknown", got, served.Load(), unknown.Load())
+		}
 	}
 }
 

@@ -140,6 +140,9 @@ func (s *schedules) one(seed uint64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if w.book.oversold {
+		s.failed = append(s.failed, fmt.Sprintf("seed %d: a semaphore is oversold", seed))
+	}
 	if failure != "" {
 		s.failed = append(s.failed, fmt.Sprintf("seed %d: %s", seed, failure))
 	}
