@@ -100,7 +100,7 @@ func (a *attempt) readAgain() {
 	switch {
 	case a.votes.Answered() < a.engine.need:
 		a.request.answer(a.tooFew())
-	case a.request.tries < maxRefused:
+	case a.request.age() < retryBudget:
 		a.request.again(0)
 	default:
 		a.request.answer(resp.ErrTryAgainRead.Value())

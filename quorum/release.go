@@ -154,10 +154,12 @@ func (a *attempt) endOn(node int, source *tally.Answer) {
 	}
 }
 
-// releaseAgain repeats a release that too few nodes have executed to count, while there is time; then it answers v. A
-// client that was told to repeat it would be told that there is nothing to release, by the nodes that have executed it.
+// releaseAgain repeats a release that too few nodes have executed to count, while there is time, and a few times when too few
+// have answered; then it answers v. A client that was told to repeat it would be told that there is nothing to release, by
+// the nodes that have executed it.
 func (a *attempt) releaseAgain(pause time.Duration, v resp.Value) {
-	if a.request.age() < retryBudget && a.request.tries < maxRefused {
+	contended := a.votes.Answered() >= a.engine.need
+	if a.request.age() < retryBudget && (contended || a.request.tries < maxRefused) {
 		a.request.again(pause)
 		return
 	}
