@@ -27,8 +27,9 @@ type book struct {
 	apart    bool            // a present key has different versions on all nodes, when all is quiet
 	lame     bool            // or on one node
 	back     bool            // a released hold came back
-	// oversold: with faults, two nodes may count the same lost request on top of different versions, after which their
-	// versions are equal, and a majority agrees on a count that nobody was granted.
+	// oversold: of the nodes that a permit was taken on one forgets it, and the others are in different states, one of them
+	// by a request that was lost and is not put back yet. Nothing tells which is right, and a key without TTL would never
+	// be of use again if neither were taken.
 	oversold bool
 	// stranded: of two nodes that have a lock one forgets it, is given what a lost request has just left on the third, and
 	// is counted; then the other forgets it. Nobody else gets it before its end, but its holder's release is answered no.

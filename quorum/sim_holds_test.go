@@ -37,7 +37,7 @@ func (b *book) granted(h *hold) {
 		valid = slices.DeleteFunc(valid, func(o *hold) bool { return o.shared })
 	}
 	if h.valid(now) && len(valid) >= permits {
-		if strings.HasPrefix(h.key, "sem") && !b.w.plan.prompt {
+		if strings.HasPrefix(h.key, "sem") && b.w.forgotten {
 			b.oversold = true // see book
 			b.w.logf("OVERSOLD %v while %v holds", h, valid)
 		} else {
