@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -14,7 +15,8 @@ var anything = regexp.MustCompile("")
 const quorumDoc = "../docs/quorum.md"
 
 // TestDifferentialOfQuorum is TestDifferential for quorum mode. Lines that it does not serve, or answers in another
-// way, are sent to neither side. What raft mode does otherwise than Redis, the nodes may do as Redis does.
+// way, are sent to neither side. What raft mode does otherwise than Redis, the nodes may do as Redis does. With
+// REDFENCE_LONG=1 there are also five nodes.
 func TestDifferentialOfQuorum(t *testing.T) {
 	var scripts []transcript
 	for _, script := range readTranscripts(t) {
@@ -26,7 +28,15 @@ func TestDifferentialOfQuorum(t *testing.T) {
 		}
 		scripts = append(scripts, script)
 	}
-	runTranscripts(t, scripts, "", harness.StartRedis(t), harness.StartQuorum(t, 3).Server, false)
+	nodes := []int{3}
+	if os.Getenv("REDFENCE_LONG") == "1" {
+		nodes = []int{3, 5}
+	}
+	for _, n := range nodes {
+		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
+			runTranscripts(t, scripts, "", harness.StartRedis(t), harness.StartQuorum(t, n).Server, false)
+		})
+	}
 }
 
 // TestWhatQuorumModeDoesOtherwiseIsDocumented compares the ids in the transcripts with those in docs/quorum.md.

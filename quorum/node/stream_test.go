@@ -97,6 +97,15 @@ func TestARestartedServerIsFoundBeforeAnythingIsWritten(t *testing.T) {
 	harness.Eventually(t, patience, func() bool { return do(t, n, "SET k 3").Reason == "" })
 }
 
+// TestABusyConnectionIsKept works on one connection for longer than the deadlines that were set when it was opened.
+func TestABusyConnectionIsKept(t *testing.T) {
+	const timeout = 2 * time.Second
+	n := openNode(t, harness.StartRedis(t).Addr, func(o *Options) { o.ReadTimeout = timeout })
+	for began := time.Now(); time.Since(began) < timeout*5/4; {
+		wantReply(t, n, "SET k 1", "OK")
+	}
+}
+
 func TestAServerThatIsNotThere(t *testing.T) {
 	server := harness.StartRedis(t)
 	server.Kill()
