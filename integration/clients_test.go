@@ -138,12 +138,12 @@ func onRedis() bool { return os.Getenv("REDFENCE_CLIENTS_ON") == "redis-server" 
 // The long run goes through all of Redfence's own, see .ci/long.
 func clientBackend(t *testing.T) backend {
 	t.Helper()
-	name := cmp.Or(os.Getenv("REDFENCE_CLIENTS_ON"), "raft")
-	i := slices.IndexFunc(backends, func(b backend) bool { return b.name == name })
+	name, all := cmp.Or(os.Getenv("REDFENCE_CLIENTS_ON"), "raft"), append(slices.Clone(backends), onKilledLeaders)
+	i := slices.IndexFunc(all, func(b backend) bool { return b.name == name })
 	if i < 0 {
 		t.Fatalf("REDFENCE_CLIENTS_ON is %q, which is none of the backends", name)
 	}
-	return backends[i]
+	return all[i]
 }
 
 // startServer starts the server under test and answers its address.
