@@ -166,6 +166,9 @@ func testLibraries(t *testing.T, libraries []library, command ...string) {
 			t.Run(lib.name+"/"+v.name, func(t *testing.T) {
 				t.Parallel()
 				programs.need(t, lib.program)
+				if lib.name == "redis-semaphore" && clientBackend(t).name == onKilledLeaders.name {
+					t.Skip("skipped: it counts leases of 600 ms by its own clock, and an election takes longer")
+				}
 				argv := append(append([]string{}, command...), startServer(t))
 				runClient(t, v.cases, append(argv, v.args...)...)
 			})

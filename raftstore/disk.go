@@ -46,12 +46,27 @@ func openDisk(dir string, kind LogStore, logger hclog.Logger) (_ *disk, err erro
 	if err != nil {
 		return d, err
 	}
-	d.log = &watchedLog{LogStore: log}
-	d.snapshots, err = raft.NewFileSnapshotStoreWithLogger(dir, keptSnapshots, logger)
+	base, err := d.openSnapshots(dir, logger)
 	if err != nil {
-		return d, fmt.Errorf("snapshot store: %w", err)
+		return d, err
 	}
+	checked, err := openChecked(log, filepath.Join(dir, "log-end"), base)
+	if err != nil {
+		return d, err
+	}
+	d.log, d.closers = &watchedLog{LogStore: checked}, append(d.closers, checked)
 	return d, nil
+}
+
+// openSnapshots opens the snapshots, and returns the last entry in the newest one.
+func (d *disk) openSnapshots(dir string, logger hclog.Logger) (uint64, error) {
+	files, err := raft.NewFileSnapshotStoreWithLogger(dir, keptSnapshots, logger)
+	if err != nil {
+		return 0, fmt.Errorf("snapshot store: %w", err)
+	}
+	checked := checkedSnapshots{files, filepath.Join(dir, "snapshots")}
+	d.snapshots = checked
+	return checked.verify()
 }
 
 func (d *disk) openLog(dir string, kind LogStore, logger hclog.Logger) (raft.LogStore, error) {

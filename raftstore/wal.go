@@ -39,6 +39,9 @@ func (d *disk) openWAL(dir string, segmentSize int, logger hclog.Logger) (raft.L
 	w, err := wal.Open(dir, wal.WithLogger(logger), wal.WithMetaStore(meta), wal.WithSegmentFiler(s),
 		wal.WithSegmentSize(segmentSize))
 	d.closers = append(d.closers, meta)
+	if errors.Is(err, types.ErrCorrupt) {
+		return nil, fmt.Errorf("%w: log %s: %w; %s", ErrDamaged, dir, err, wayOut)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", dir, err)
 	}

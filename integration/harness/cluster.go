@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
@@ -121,17 +122,22 @@ func askInfo(addr string) (string, error) {
 	return string(text[:n]), err
 }
 
-// freePorts finds addresses on loopback on which nothing listens.
+// freePorts finds addresses on loopback on which nothing listens, below the ports that the system gives to connections and to
+// those who ask for any: else one of these could be taken before its server listens, or while that is down.
 func freePorts(t testing.TB, n int) []string {
 	t.Helper()
-	addrs := make([]string, n)
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const lowest, highest, tries = 10_000, 32_000, 1000
+	var addrs []string
+	for range tries {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)))
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer l.Close()
-		addrs[i] = l.Addr().String()
+		if addrs = append(addrs, l.Addr().String()); len(addrs) == n {
+			return addrs
+		}
 	}
-	return addrs
+	t.Fatalf("%d of %d ports are free", len(addrs), n)
+	return nil
 }
