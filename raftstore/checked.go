@@ -80,7 +80,7 @@ func (c *checkedLog) DeleteRange(from, to uint64) error {
 		return err
 	}
 	if from <= last && last <= to {
-		if err := errors.Join(c.mark(from-1), c.end.Sync()); err != nil {
+		if err := errors.Join(c.mark(max(from, 1)-1), c.end.Sync()); err != nil {
 			return err
 		}
 	}

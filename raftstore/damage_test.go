@@ -193,3 +193,23 @@ func snapshotted(t *testing.T) Config {
 	}
 	return cfg
 }
+
+// TestALogIsEmptiedFromItsStart is what a recovery does: it deletes from index 0.
+func TestALogIsEmptiedFromItsStart(t *testing.T) {
+	dir := t.TempDir()
+	log, d, err := checkedOn(Bolt, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, log, 1, 1, 5)
+	if err := errors.Join(log.DeleteRange(0, 5), log.Close(), d.close()); err != nil {
+		t.Fatal(err)
+	}
+	log, d, err = checkedOn(Bolt, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Close(), d.close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -316,6 +316,35 @@ func TestWhatIsToldOnEveryNode(t *testing.T) {
 	}
 }
 
+// TestARefusedCallIsNotSentAgain: one that may have been run before is not kept for the next leader either, who would run it
+// behind later calls of its session.
+func TestARefusedCallIsNotSentAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		doubt bool
+		want  commands.Result
+	}{
+		"sent once":  {false, commands.Result{Reply: resp.ErrTryAgainBusy.Value()}},
+		"sent again": {true, commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &Store{cfg: DefaultConfig("")}
+			o, told := newOrigin(s), make(chan commands.Result, 1)
+			p := &pending{call: &commands.Call{Done: func(r commands.Result) { told <- r }}, stream: &Stream{store: s}}
+			if err := o.enlist(p); err != nil {
+				t.Fatal(err)
+			}
+			p.sent, p.doubt = true, tt.doubt
+			o.told(p, 0, forward.Refused, commands.Result{Reply: resp.ErrTryAgainBusy.Value()}, false)
+			if got := <-told; fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("told %+v, want %+v", got, tt.want)
+			}
+			if !o.idle() {
+				t.Error("it is still pending")
+			}
+		})
+	}
+}
+
 func TestPeersAgree(t *testing.T) {
 	servers := func(voters string) (list []raft.Server) {
 		for id := range strings.SplitSeq(voters, "") {

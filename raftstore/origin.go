@@ -217,7 +217,10 @@ func (o *origin) told(p *pending, round uint64, f forward.Fate, r commands.Resul
 		}
 	case !p.sent || p.round != round: // it is sent again already
 	case f == forward.Refused:
-		over = !p.doubt // else its time runs out
+		over = true
+		if p.doubt { // to send it once more would put it behind later calls of its session, which were not refused
+			r = commands.Result{Reply: resp.ErrUnknownOutcome.Value(), Close: true}
+		}
 	default:
 		o.unsend(p, f == forward.Lost)
 		time.AfterFunc(retryAfter, o.kick)
