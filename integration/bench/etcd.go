@@ -119,7 +119,7 @@ func (l *etcdLibrary) join(client int) error {
 	}
 	s, err := concurrency.NewSession(l.client(client), concurrency.WithTTL(int(lease/time.Second)))
 	if err != nil {
-		return err
+		return fmt.Errorf("session of client %d: %w", client, err)
 	}
 	l.sessions = append(l.sessions, s)
 	return nil
@@ -193,20 +193,26 @@ func mutexContended() setting {
 	return s
 }
 
-// wait takes the lock when its turn comes, and gives it back. It gives up when the window ends.
+// wait takes the lock when its turn comes, and gives it back. It gives up when the window ends: what fails then is made good
+// by the end of the session.
 func (c *client) wait(m *concurrency.Mutex) error {
 	ctx, cancel := context.WithDeadline(context.Background(), c.window.until)
 	defer cancel()
 	if err := c.timedCall(0, func() error { return m.Lock(ctx) }); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+		return c.unlessOver(err)
 	}
 	if err := c.alone(); err != nil {
 		return err
 	}
-	return c.timedCall(1, func() error { return m.Unlock(context.Background()) })
+	return c.unlessOver(c.timedCall(1, func() error { return m.Unlock(context.Background()) }))
+}
+
+// unlessOver forgets an error behind the end of the window.
+func (c *client) unlessOver(err error) error {
+	if err == nil || c.window.over(time.Now()) {
+		return nil
+	}
+	return fmt.Errorf("contended mutex: %w", err)
 }
 
 // txnSetting is mutexSetting with bare transactions of etcd: create if absent, delete if it has the value.
