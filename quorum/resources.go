@@ -30,7 +30,7 @@ func (e *Engine) register(r *request, q *commands.Request, is func(*tally.Votes)
 		switch {
 		case is(g.votes):
 			done(g.votes)
-		case r.tries < maxRetries && r.age() < retryBudget:
+		case r.age() < retryBudget:
 			r.tries++
 			e.cfg.Clock.AfterFunc(renewalPause, func() { e.register(r, q, is, done) })
 		default:
