@@ -75,13 +75,38 @@ func (e *Engine) enter(r *request) {
 	}
 }
 
-// send sends a request to all nodes, in one step. One that has waited too long is refused.
+// send sends a request to all nodes, in one step, and with a release the request that waits for it. One that has waited
+// too long is refused.
 func (e *Engine) send(r *request) {
 	if r.tries == 0 && r.age() > retryBudget {
 		r.answer(resp.ErrTryAgainFull.Value())
 		e.pass()
 		return
 	}
+	next := e.crowds.after(r)
+	if next != nil && !e.gate.enter(next) {
+		next = nil // it comes when it is its turn
+	}
+	a := e.attempt(r)
+	b := (*attempt)(nil)
+	if next != nil {
+		b = e.attempt(next)
+	}
+	lane := &e.lanes[r.db]
+	lane.Lock()
+	a.post(next != nil)
+	if b != nil {
+		b.post(false)
+	}
+	lane.Unlock()
+	a.posted()
+	if b != nil {
+		b.posted()
+	}
+}
+
+// attempt is a new one at a request.
+func (e *Engine) attempt(r *request) *attempt {
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
 	a.votes.Again = len(r.past) > 0
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
@@ -89,8 +114,12 @@ func (e *Engine) send(r *request) {
 		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,
 		Wall: e.cfg.Wall(), TTLs: r.ttls, Seen: len(r.keys) > 1 || r.releases() || e.anyQuarantined(), NoTokens: e.clockIsOff(), Memory: e.cfg.FenceMemory,
 	}
-	lane := &e.lanes[r.db]
-	lane.Lock()
+	return a
+}
+
+// post puts the attempt on the streams of all nodes, while the lane is locked. More says that another follows at once.
+func (a *attempt) post(more bool) {
+	e, r := a.engine, a.request
 	a.number = e.serial.Add(1)
 	a.op.ID = e.nameOf(a.number)
 	if !r.onlyReads() && !wantsAbsent(r) {
@@ -104,14 +133,17 @@ func (e *Engine) send(r *request) {
 			continue
 		}
 		node.Send(Sending{
-			DB: r.db, Op: a.op, Deadline: a.began + e.cfg.Timeout, Withdrawn: func() bool { return a.withdrawn(i) },
+			DB: r.db, Op: a.op, Deadline: a.began + e.cfg.Timeout, More: more, Withdrawn: func() bool { return a.withdrawn(i) },
 			Done: func(o Outcome) { a.outcome(i, o) },
 		})
 	}
-	lane.Unlock()
+}
+
+// posted judges what has come while the attempt was put on the streams.
+func (a *attempt) posted() {
 	a.do(func() {
 		a.sending = false
-		a.stop = e.cfg.Clock.AfterFunc(e.cfg.Timeout, func() { a.do(a.timeout) })
+		a.stop = a.engine.cfg.Clock.AfterFunc(a.engine.cfg.Timeout, func() { a.do(a.timeout) })
 		a.judge()
 	})
 }

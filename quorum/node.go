@@ -27,6 +27,8 @@ type Sending struct {
 	Deadline time.Duration
 	// Ahead puts it in front of what waits in the stream: undo, convergence.
 	Ahead bool
+	// More says that another operation follows at once, with which this one may be written.
+	More bool
 	// Withdrawn is asked just before the operation is written to the socket; true keeps it from being sent.
 	Withdrawn func() bool
 	Done      func(Outcome)

@@ -72,16 +72,13 @@ func newStream(n *Node, db int) *stream {
 func (s *stream) send(o quorum.Sending) {
 	s.mu.Lock()
 	reason := s.admit(o)
-	mine := reason == "" && !s.busy && s.conn != nil
-	if mine {
-		s.busy, s.writing = true, true
-		s.take()
-	}
+	mine := !s.busy && s.conn != nil && !o.More && s.take()
+	s.writing = s.writing || mine
 	s.mu.Unlock()
-	switch {
-	case reason != "":
+	if reason != "" {
 		o.Done(quorum.Outcome{Reason: reason})
-	case mine:
+	}
+	if mine {
 		s.begin()
 		s.begun()
 	}

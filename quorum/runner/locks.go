@@ -71,6 +71,7 @@ func AddLock(line []byte, op Op, m *Memory) ([]byte, Asked) {
 	var room [128]byte
 	line = AppendWord(AppendWord(line, was.text(room[:0])), l.value)
 	if l.letter == 'r' {
+		m.note(l.key, a.after) // for who takes the lock in the same call
 		return AppendWord(line, a.after.text(room[:0])), a
 	}
 	a.after.token = fencing.Next(was.mark, fencing.Token(r.Wall))
@@ -108,9 +109,10 @@ func appendNumber(dst []byte, n int64) []byte {
 // lockAnswer is what lua/lean/locks.lua answers to one operation.
 type lockAnswer struct {
 	time      time.Duration
-	what      int64     // see there
-	tillFirst int64     // the end before, of what was extended
-	before    companion // as far as it was shown or believed
+	what      int64 // see there
+	tillFirst int64 // the end before, of what was extended
+	shown     bool
+	before    companion // that was shown, or else believed
 	after     companion // when it was done
 }
 
@@ -136,7 +138,7 @@ func DecodeLock(op Op, reply any, i int, asked Asked, m *Memory) Result {
 	case a.what == 1:
 		a.complete(r, l)
 		m.note(l.key, a.after)
-	case a.before != asked.believed:
+	case a.shown:
 		m.note(l.key, a.before)
 	}
 	return r.lockResult(l, &a)
@@ -158,25 +160,29 @@ func (a *lockAnswer) read(head, part any) bool {
 		rest, ok := leadingNumbers(part, n[:])
 		a.what, a.tillFirst = n[0], n[1]
 		if ok {
-			a.before, ok = parseCompanion(rest)
+			a.before, a.shown = parseCompanion(rest)
 		}
-		return ok
+		return a.shown
 	}
 	return false
 }
 
-// complete works out the companion after, as the node has, where the one before was not the one believed.
+// complete works out the companion after, as the node has: anew where the one before was not the one believed.
 func (a *lockAnswer) complete(r *Run, l *lock) {
 	floor := a.after.token
-	a.after.version, a.after.mark = a.before.version.Next(r.ID), a.before.mark
-	switch l.letter {
-	case 'r':
-	case 'e':
-		a.after.token, a.after.till = a.before.hold(a.time), a.time.Milliseconds()+l.ttl
-	default:
-		a.after.token = fencing.Next(a.before.mark, floor)
-		a.after.mark, a.after.till = a.after.token, a.time.Milliseconds()+l.ttl
+	if a.shown {
+		a.after.version, a.after.mark = a.before.version.Next(r.ID), a.before.mark
 	}
+	switch {
+	case l.letter == 'r':
+		return
+	case l.letter == 'e':
+		a.after.token = a.before.hold(a.time)
+	case a.shown:
+		a.after.token = fencing.Next(a.before.mark, floor)
+		a.after.mark = a.after.token
+	}
+	a.after.till = a.time.Milliseconds() + l.ttl
 }
 
 // lockResult makes of the answer what the general program would have answered.
