@@ -26,6 +26,61 @@ func TestOperationsTakePlaceInTheOrderOfSend(t *testing.T) {
 	}
 }
 
+// TestSendNeverWaits sends more than the socket of a paused server takes.
+func TestSendNeverWaits(t *testing.T) {
+	server := harness.StartRedis(t)
+	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout = time.Minute })
+	wantReply(t, n, "SET k 1", "OK")
+	server.Pause()
+	large := begin(n, command("SET k "+strings.Repeat("x", 32<<20)), nil)
+	next := begin(n, command("STRLEN k"), nil)
+	server.Resume()
+	if o := large.wait(t); o.Reason != "" {
+		t.Errorf("%+v", o)
+	}
+	if o := next.wait(t); o.Reason != "" || o.Answer.Reply.Int() != 32<<20 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestMoreIsWrittenWithWhatFollows sends to an idle node what waits for the next.
+func TestMoreIsWrittenWithWhatFollows(t *testing.T) {
+	server := harness.StartRedis(t)
+	n := openNode(t, server.Addr, nil)
+	wantReply(t, n, "SET k 1", "OK")
+	stream := n.stream(0)
+	idle := func() bool { stream.mu.Lock(); defer stream.mu.Unlock(); return !stream.busy }
+	harness.Eventually(t, patience, idle)
+	first := begin(n, command("RPUSH list 1"), func(s *quorum.Sending) { s.More = true })
+	if !idle() {
+		t.Error("it was not kept for what follows")
+	}
+	second := begin(n, command("RPUSH list 2"), nil)
+	for i, p := range []pending{first, second} {
+		if o := p.wait(t); o.Reason != "" || o.Answer.Reply.Int() != int64(i+1) {
+			t.Errorf("operation %d: %+v", i, o)
+		}
+	}
+}
+
+// TestAnIdleConnectionThatIsCutIsReplaced has nothing sent at all.
+func TestAnIdleConnectionThatIsCutIsReplaced(t *testing.T) {
+	server := harness.StartRedis(t)
+	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout = 50 * time.Millisecond })
+	wantReply(t, n, "SET k 1", "OK")
+	stream := n.stream(0)
+	present := func() *connection { stream.mu.Lock(); defer stream.mu.Unlock(); return stream.conn }
+	first := present()
+	disarmed := func() bool { stream.mu.Lock(); defer stream.mu.Unlock(); return !stream.armed }
+	harness.Eventually(t, patience, disarmed)
+	if present() != first {
+		t.Error("an idle connection timed out")
+	}
+	harness.Dial(t, server.Addr).Send("CLIENT", "KILL", "TYPE", "normal")
+	harness.Eventually(t, patience, func() bool { c := present(); return c != nil && c != first })
+	wantReply(t, n, "GET k", "1")
+}
+
 func TestDatabasesAreApart(t *testing.T) {
 	server := harness.StartRedis(t)
 	n := openNode(t, server.Addr, nil)
