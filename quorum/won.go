@@ -26,33 +26,22 @@ func (a *attempt) won() {
 	a.agreeOnTokens()
 }
 
-// hold takes down which token each winner gave the key of write number i.
+// hold takes down which token each winner gave the key of write number i, where they differ.
 func (a *attempt) hold(i int) {
-	h := holding{version: a.votes.Winner().Writes[i].After, by: map[int]fencing.Token{}}
+	winner := &a.votes.Winner().Writes[i]
+	if !slices.ContainsFunc(a.votes.Winners(), func(node int) bool { return a.votes.Of(node).Writes[i].Token != winner.Token }) {
+		return
+	}
+	h := holding{version: winner.After, by: map[int]fencing.Token{}}
 	for _, node := range a.votes.Winners() {
 		w := a.votes.Of(node).Writes[i]
 		h.by[node] = w.Token
 		h.mark = max(h.mark, w.Token)
 	}
-	if settled(h.by) {
-		return
-	}
 	if a.tokens == nil {
 		a.tokens = map[string]*holding{}
 	}
-	a.tokens[a.votes.Winner().Writes[i].Key] = &h
-}
-
-// settled tells whether all have the same token.
-func settled(by map[int]fencing.Token) bool {
-	first, any := fencing.Token(0), false
-	for _, t := range by {
-		if any && t != first {
-			return false
-		}
-		first, any = t, true
-	}
-	return true
+	a.tokens[winner.Key] = &h
 }
 
 // maxRounds is how often the winners are asked to agree on a token.
@@ -62,6 +51,10 @@ const maxRounds = 3
 // A node that has seen a larger one meanwhile refuses, and then the one after that is tried. A plain maximum that is
 // not written back would not grow from one majority to the next.
 func (a *attempt) agreeOnTokens() {
+	if len(a.tokens) == 0 {
+		a.granted()
+		return
+	}
 	a.phase = fencingPhase
 	a.rounds++
 	asked := 0

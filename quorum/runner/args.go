@@ -5,10 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 // built is the command line of an operation without what differs between nodes.
@@ -18,7 +20,21 @@ type built struct {
 	args    []any // EVALSHA, SHA1, number of keys, keys, arguments
 	isLean  bool
 	lock    lock
+	link    atomic.Pointer[link]
 	general bool // no lean form; for tests, which compare the two
+}
+
+// link is a version and the one that a run makes of it: mostly the same on all nodes.
+type link struct{ before, after tally.Version }
+
+// next is the version that the run makes of another.
+func (r *Run) next(before tally.Version) tally.Version {
+	if l := r.built.link.Load(); l != nil && l.before == before {
+		return l.after
+	}
+	after := before.Next(r.ID)
+	r.built.link.Store(&link{before, after})
+	return after
 }
 
 // commandLines is the program of everything that has no form of its own.

@@ -63,7 +63,7 @@ func AddLock(line []byte, op Op, m *Memory) ([]byte, Asked) {
 	r, _ := op.(*Run)
 	l := &r.build().lock
 	was := m.of(l.key)
-	a := Asked{believed: was, after: companion{version: was.version.Next(r.ID), mark: was.mark}}
+	a := Asked{believed: was, after: companion{version: r.next(was.version), mark: was.mark}}
 	line = AppendWord(AppendWord(line, string(l.letter)), l.key)
 	if l.letter == 'e' {
 		return AppendWord(appendNumber(AppendWord(line, l.value), l.ttl), r.ID), a
@@ -171,7 +171,7 @@ func (a *lockAnswer) read(head, part any) bool {
 func (a *lockAnswer) complete(r *Run, l *lock) {
 	floor := a.after.token
 	if a.shown {
-		a.after.version, a.after.mark = a.before.version.Next(r.ID), a.before.mark
+		a.after.version, a.after.mark = r.next(a.before.version), a.before.mark
 	}
 	switch {
 	case l.letter == 'r':
