@@ -29,7 +29,7 @@ func TestOperationsTakePlaceInTheOrderOfSend(t *testing.T) {
 // TestSendNeverWaits sends more than the socket of a paused server takes.
 func TestSendNeverWaits(t *testing.T) {
 	server := harness.StartRedis(t)
-	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout = time.Minute })
+	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout, o.StallAfter = time.Minute, time.Minute })
 	wantReply(t, n, "SET k 1", "OK")
 	server.Pause()
 	large := begin(n, command("SET k "+strings.Repeat("x", 32<<20)), nil)

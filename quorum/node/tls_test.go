@@ -59,9 +59,11 @@ func TestTLS(t *testing.T) {
 	server := harness.StartRedis(t, "--requirepass", "pw", "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no", "--tls-ca-cert-file", cert)
 	harness.Dial(t, server.Addr).Want("OK", "AUTH", "pw")
 	url := "rediss://:pw@127.0.0.1:" + port
-	n := openNode(t, server.Addr, func(o *Options) { o.URL, o.TLS = url, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12} })
+	n := openNode(t, server.Addr, func(o *Options) {
+		o.URL, o.DialTimeout, o.TLS = url, patience, &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	})
 	wantReply(t, n, "SET k v", "OK")
 	wantReply(t, n, "GET k", "v")
-	stranger := openNode(t, server.Addr, func(o *Options) { o.URL = url })
+	stranger := openNode(t, server.Addr, func(o *Options) { o.URL, o.DialTimeout = url, patience })
 	wantOutcome(t, begin(stranger, command("GET k"), nil), "certificate not accepted", false)
 }
