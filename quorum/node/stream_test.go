@@ -73,6 +73,7 @@ func TestAnIdleConnectionThatIsCutIsReplaced(t *testing.T) {
 	first := present()
 	disarmed := func() bool { stream.mu.Lock(); defer stream.mu.Unlock(); return !stream.armed }
 	harness.Eventually(t, patience, disarmed)
+	wantReply(t, n, "GET k", "1")
 	if present() != first {
 		t.Error("an idle connection timed out")
 	}
