@@ -170,7 +170,7 @@ func timeless(a *tally.Answer) tally.Answer {
 	c.Writes = slices.Clone(a.Writes)
 	for i := range c.Writes {
 		w := &c.Writes[i]
-		w.TTL, w.Image, w.ImageEnd = 0, "", 0
+		w.TTL, w.Image, w.ImageEnd, w.Unchanged = 0, "", 0, false // an end is the same within a millisecond
 	}
 	return c
 }

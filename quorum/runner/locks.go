@@ -230,6 +230,7 @@ func (l *lock) write(la *lockAnswer) tally.Write {
 		w.Existed, w.Exists, w.State, w.TTL, w.Token = true, true, stringState(l.value), l.ttl, la.after.token
 		w.Shortened = la.tillFirst == tally.Forever || la.after.till < la.tillFirst
 		w.Ended, w.Renewal, w.ImageEnd, w.OldToken = w.Shortened, !w.Shortened, la.tillFirst, la.after.token
+		w.Unchanged = la.after.till == la.tillFirst
 	default:
 		w.Exists, w.State, w.TTL, w.Token, w.Fresh = true, stringState(l.value), l.ttl, la.after.token, true
 	}
