@@ -13,8 +13,8 @@ import (
 //
 //	if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end
 //
-// with any commands and operands in the two calls (https://redis.io/docs/latest/commands/set/, patterns). It runs without
-// the interpreter as long as everything goes as usual; else the interpreter runs the script with the replies that were
+// with any commands and operands in the two calls (https://redis.io/docs/latest/commands/set/, patterns), or the same with ~=
+// and the returns the other way round. It runs without the interpreter as long as everything goes as usual; else the interpreter runs the script with the replies that were
 // there already, so there is one result.
 type shortcut struct {
 	look      []operand // the first call
@@ -46,20 +46,24 @@ func shortcutOf(chunk []ast.Stmt) *shortcut {
 	if !ok || len(chunk) > 2 {
 		return nil
 	}
-	last := condition.Else
+	equal, differ := condition.Then, condition.Else
 	if len(chunk) == 2 {
-		if len(last) > 0 {
+		if len(differ) > 0 {
 			return nil
 		}
-		last = chunk[1:]
+		differ = chunk[1:]
 	}
 	compared, ok := condition.Condition.(*ast.RelationalOpExpr)
-	if !ok || compared.Operator != "==" {
+	switch {
+	case ok && compared.Operator == "==":
+	case ok && compared.Operator == "~=":
+		equal, differ = differ, equal
+	default:
 		return nil
 	}
-	s := &shortcut{look: callOf(compared.Lhs), then: callOf(returned(condition.Then))}
+	s := &shortcut{look: callOf(compared.Lhs), then: callOf(returned(equal))}
 	against, ok1 := operandOf(compared.Rhs)
-	otherwise, ok2 := numberOf(returned(last))
+	otherwise, ok2 := numberOf(returned(differ))
 	if s.look == nil || s.then == nil || !ok1 || !ok2 || against.list == "" {
 		return nil
 	}

@@ -17,12 +17,15 @@ var shortcuts = []struct{ name, text string }{
 	{"without else", "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 007"},
 	{"parentheses", "if (redis.call('get', KEYS[1]) == ARGV[1]) then return (redis.call('del', KEYS[1])) else return 1 end"},
 	{"renewal", "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"},
+	{"unless it is another's", "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nreturn redis.call('DEL', KEYS[1])"},
+	{"unless, with else", "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 5 else return redis.call('del', KEYS[1]) end"},
 	{"shebang", "#!lua flags=no-writes\nif redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
 	{"key as argument", "if redis.call('get', ARGV[1]) == KEYS[1] then return redis.call('del', KEYS[2], 'x') else return 0 end"},
 	{"no such element", "if redis.call('get', KEYS[3]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
 	{"index 0", "if redis.call('get', KEYS[0]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
 	{"pcall", "if redis.pcall('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
 	{"not equal", "if redis.call('get', KEYS[1]) ~= ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
+	{"less", "if redis.call('get', KEYS[1]) < ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"},
 	{"two values", "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]), 5 else return 0 end"},
 	{"a step before", "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('x') return redis.call('del', KEYS[1]) else return 0 end"},
 	{"a step behind", "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end redis.call('x') return 0"},
@@ -112,7 +115,7 @@ func runWith(e *script.Engine, inv script.Invocation, list ...answered) string {
 
 // TestTheReleaseTakesTheShortcut holds that the usual script allocates next to nothing, so runs without the interpreter.
 func TestTheReleaseTakesTheShortcut(t *testing.T) {
-	for _, s := range shortcuts[:7] {
+	for _, s := range shortcuts[:9] {
 		replies := constCaller{"get": resp.Str("mine"), "GET": resp.Str("mine"), "del": resp.Int(1), "DEL": resp.Int(1), "pexpire": resp.Int(1)}
 		e, inv := testEngine(), script.Invocation{
 			SHA: script.SHA1Hex(s.text), Text: s.text, Keys: []string{"mine", "k"}, Args: []string{"mine", "1"}, Caller: replies,
