@@ -14,6 +14,8 @@ type Call struct {
 	Session int64
 	// Track makes the backend report the keys that the call reads.
 	Track bool
+	// More says that other calls come at once, so the backend may wait with this one until its Flush.
+	More bool
 	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
 	Done func(Result)
 }

@@ -83,6 +83,9 @@ func (s *Server) welcome(conn net.Conn) {
 		return
 	}
 	s.beginning.give()
+	if ses != nil {
+		conn = ses.raw
+	}
 	s.stats.rejected.Add(1)
 	_ = conn.SetWriteDeadline(time.Now().Add(refusalTimeout))
 	if s.cfg.TLS == nil { // with TLS it would have to wait for a handshake first
@@ -92,14 +95,14 @@ func (s *Server) welcome(conn net.Conn) {
 	time.Sleep(refusalPause)
 }
 
-// admit makes the session of a connection.
+// admit makes the session of a connection. When it has one it has taken over the connection, also in vain.
 func (s *Server) admit(conn net.Conn) (*session, error) {
 	if err := s.refusal(nil); err != nil {
 		return nil, err
 	}
 	ses := newSession(s, s.lastID.Add(1), conn)
 	if err := s.refusal(ses); err != nil { // another listener was faster
-		return nil, err
+		return ses, err
 	}
 	s.stats.connections.Add(1)
 	if s.cfg.Metrics != nil {

@@ -16,7 +16,7 @@ const writePiece = 256 << 10
 // deadlineWriter writes to a connection and gives up when the peer takes nothing. One goroutine uses it at a time.
 type deadlineWriter struct {
 	conn    net.Conn
-	instant *instantWriter // nil when a write may always wait
+	instant instant // nil when a write may always wait
 	timeout time.Duration
 	total   *atomic.Int64 // bytes written
 	renewed time.Time     // when the deadline was last set
@@ -40,12 +40,12 @@ func (w *deadlineWriter) Write(p []byte) (int, error) {
 }
 
 // tryWrite writes what the connection takes without waiting, and returns how many bytes that were. It tells of no error: the
-// next Write meets the same.
+// next Write meets the same, and moves a deadline that has passed.
 func (w *deadlineWriter) tryWrite(p []byte) int {
-	if w.instant == nil || w.renew() != nil {
+	if w.instant == nil {
 		return 0
 	}
-	n := w.instant.try(p)
+	n := w.instant.TryWrite(p)
 	w.total.Add(int64(n))
 	return n
 }

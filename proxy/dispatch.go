@@ -26,8 +26,7 @@ func (s *session) dispatch(line []string) {
 		s.leaving = true
 		return
 	}
-	s.srv.stats.commands.Add(1)
-	s.mute, s.skipNext = s.silent || s.skipNext, false
+	s.begin()
 	spec, err := s.srv.table.Lookup(line)
 	if err != nil {
 		s.refuse(nil, err)
@@ -39,6 +38,17 @@ func (s *session) dispatch(line []string) {
 		return
 	}
 	s.waitOut(spec)
+	s.perform(spec, line)
+}
+
+// begin counts a command.
+func (s *session) begin() {
+	s.srv.stats.commands.Add(1)
+	s.mute, s.skipNext = s.silent || s.skipNext, false
+}
+
+// perform runs a command that has passed the first gates.
+func (s *session) perform(spec *commands.Spec, line []string) {
 	if s.tx != nil && !s.srv.handlers[spec.ID].atOnce {
 		s.enqueue(spec, line)
 		return
@@ -109,7 +119,7 @@ func (s *session) submit(req *commands.Request) {
 // hand gives a call to the backend.
 func (s *session) hand(c *commands.Call) {
 	s.srv.resends.passed(c.Requests)
-	c.Session, c.Track = s.id, s.tracked.remembers()
+	c.Session, c.Track, c.More = s.id, s.tracked.remembers(), s.gathers
 	s.open().Submit(c)
 }
 
@@ -118,7 +128,7 @@ func (s *session) requestSlot(req *commands.Request) *slot {
 	sl := s.slot(req.Args)
 	sl.one[0] = req
 	sl.call = commands.Call{Requests: sl.one[:], Done: sl.answer}
-	sl.began, sl.tally = s.readAt, s.srv.tally
+	sl.began, sl.counts = s.readAt, s.srv
 	return sl
 }
 

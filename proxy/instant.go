@@ -5,6 +5,10 @@ import (
 	"syscall"
 )
 
+// instant is what can write without waiting. TryWrite writes what a socket takes at once, which may be nothing, and returns how
+// many bytes that were. It tells of no error: the next write meets the same.
+type instant interface{ TryWrite(p []byte) int }
+
 // instantWriter writes what a socket takes without waiting. One goroutine uses it at a time.
 type instantWriter struct {
 	socket syscall.RawConn
@@ -14,7 +18,10 @@ type instantWriter struct {
 }
 
 // newInstantWriter returns nil for a connection that is no bare socket, such as one with TLS.
-func newInstantWriter(conn net.Conn) *instantWriter {
+func newInstantWriter(conn net.Conn) instant {
+	if i, ok := conn.(instant); ok {
+		return i
+	}
 	c, ok := conn.(syscall.Conn)
 	if !ok {
 		return nil
@@ -31,8 +38,8 @@ func newInstantWriter(conn net.Conn) *instantWriter {
 	return w
 }
 
-// try writes the first n bytes of p; n may be 0.
-func (w *instantWriter) try(p []byte) (n int) {
+// TryWrite implements instant.
+func (w *instantWriter) TryWrite(p []byte) (n int) {
 	w.p, w.n = p, 0
 	err := w.socket.Write(w.write)
 	w.p = nil

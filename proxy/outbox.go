@@ -252,6 +252,13 @@ func (o *outbox) full() bool {
 	return o.unanswered >= o.depth || o.asked > o.heap || o.waiting > o.limit/2
 }
 
+// hasRoom tells whether one more command may be taken on without a wait.
+func (o *outbox) hasRoom() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.full()
+}
+
 // makeRoom lets a reader go on that waits in admit, when there is room again. o.mu is held.
 func (o *outbox) makeRoom() {
 	if o.stalled && o.unanswered <= o.depth/2 && o.asked <= o.heap/2 && o.waiting <= o.limit/4 {

@@ -99,7 +99,7 @@ func TestAnInstantWriteNeverWaits(t *testing.T) {
 		t.Skip("this system cannot")
 	}
 	chunk, sent := make([]byte, 1<<20), 0
-	for n := w.try(chunk); n > 0; n = w.try(chunk) {
+	for n := w.TryWrite(chunk); n > 0; n = w.TryWrite(chunk) {
 		sent += n
 	}
 	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(patience)))
@@ -107,7 +107,7 @@ func TestAnInstantWriteNeverWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(sent), got)
 	require.NoError(t, ours.Close())
-	require.Zero(t, w.try(chunk), "a closed socket")
+	require.Zero(t, w.TryWrite(chunk), "a closed socket")
 
 	a, b := net.Pipe()
 	defer a.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy/hub"
+	"github.com/redfence/redfence/proxy/poll"
 	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
 )
@@ -98,6 +99,8 @@ type Server struct {
 	draining  atomic.Bool
 	live      sync.WaitGroup // one for each session
 
+	loop *poll.Loop // reads for the sessions; nil when they do themselves, and before the first
+
 	beginning, pipelining, handshaking *turns
 }
 
@@ -177,6 +180,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	gone := make(chan struct{})
 	go func() {
 		s.live.Wait()
+		s.stopLoop()
 		close(gone)
 	}()
 	select {

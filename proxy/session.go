@@ -44,12 +44,14 @@ type session struct {
 
 	// The rest belongs to the reader.
 	identity
-	stream   Stream // nil until first needed
-	allowed  bool   // authenticated, or no password is needed
-	silent   bool   // CLIENT REPLY OFF
-	skipNext bool   // CLIENT REPLY SKIP
-	mute     bool   // the command at hand is not answered
-	leaving  bool   // the command at hand is the last
+	stream   Stream   // nil until first needed
+	allowed  bool     // authenticated, or no password is needed
+	silent   bool     // CLIENT REPLY OFF
+	skipNext bool     // CLIENT REPLY SKIP
+	mute     bool     // the command at hand is not answered
+	leaving  bool     // the command at hand is the last
+	held     leftOver // what the loop has left to the reader
+	gathers  bool     // the command at hand is one of those that the loop has read together
 	readAt   time.Time
 	limited  bool   // reads have a deadline
 	turn     *turns // at lengthy work; nil for none
@@ -77,6 +79,7 @@ func newSession(srv *Server, id int64, raw net.Conn) *session {
 	if srv.cfg.TLS != nil {
 		s.secure(srv.cfg.TLS)
 	}
+	s.polled()
 	s.ip = hostOf(raw.RemoteAddr())
 	s.wire = &deadlineWriter{conn: s.conn, instant: newInstantWriter(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
@@ -185,7 +188,7 @@ func (s *session) listen() (err error) {
 			}
 			continue
 		}
-		line, err := s.in.next()
+		line, err := s.nextLine()
 		switch {
 		case err != nil:
 			s.leaving = true
@@ -213,18 +216,25 @@ func (s *session) listen() (err error) {
 func (s *session) read() error {
 	s.pause()
 	n, err := s.receive()
-	s.in.grown(n)
+	if n > 0 {
+		s.received(n)
+	}
 	if s.in.filled() {
 		s.takeTurn()
 	}
 	s.out.acquire()
-	s.readAt = time.Now()
-	s.active.Store(int64(s.readAt.Sub(s.began)))
-	s.srv.stats.bytesIn.Add(int64(n))
 	if n > 0 {
 		return nil // an error comes again
 	}
 	return err
+}
+
+// received takes note of n bytes that were read.
+func (s *session) received(n int) {
+	s.in.grown(n)
+	s.readAt = time.Now()
+	s.active.Store(int64(s.readAt.Sub(s.began)))
+	s.srv.stats.bytesIn.Add(int64(n))
 }
 
 // receive reads, and goes on past the idle time-out while the client waits for an answer. It reads nothing when a

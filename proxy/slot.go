@@ -26,10 +26,10 @@ type slot struct {
 	asked int // bytes of the command's arguments
 	bytes int // what it counts in outbox.waiting
 
-	call  commands.Call
-	one   [1]*commands.Request // what call.Requests points to when it is a single request
-	began time.Time
-	tally func(spec *commands.Spec, reply resp.Value, began time.Time)
+	call   commands.Call
+	one    [1]*commands.Request // what call.Requests points to when it is a single request
+	began  time.Time
+	counts *Server // that counts the answer, if any
 }
 
 // slotBytes is what a waiting slot counts besides the bytes of its reply.
@@ -40,8 +40,8 @@ func (s *slot) known() bool { return s.done || s.act != nil }
 
 // answer is the Done of the slot's call.
 func (s *slot) answer(r commands.Result) {
-	if s.tally != nil {
-		s.tally(s.one[0].Spec, r.Reply, s.began)
+	if s.counts != nil {
+		s.counts.tally(s.one[0].Spec, r.Reply, s.began)
 	}
 	s.box.answered(s, r)
 }

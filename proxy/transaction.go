@@ -151,7 +151,7 @@ func (s *session) blockSlot(r *commands.Request, tx *transaction) *slot {
 	sl := s.slot(nil)
 	sl.asked = tx.bytes
 	sl.one[0] = r
-	sl.began, sl.tally = s.readAt, s.srv.tally
+	sl.began, sl.counts = s.readAt, s.srv
 	return sl
 }
 
@@ -161,7 +161,7 @@ func (s *slot) tallyBlock(reply resp.Value) {
 		return
 	}
 	for i, r := range s.call.Requests {
-		s.tally(r.Spec, reply.Elems[i], s.began)
+		s.counts.tally(r.Spec, reply.Elems[i], s.began)
 	}
 }
 

@@ -114,7 +114,9 @@ func (o *origin) submit(st *Stream, c *commands.Call) {
 		c.Done(commands.Result{Reply: resp.ReplyFor(err)})
 		return
 	}
-	o.s.propose()
+	if !c.More {
+		o.s.propose()
+	}
 }
 
 // mustRunHere tells whether the answer to a call depends on the node that its client is connected to: whom it tells of

@@ -69,8 +69,13 @@ func (st *Stream) Submit(c *commands.Call) {
 	st.pending.Add(1)
 	s.enqueue(w)
 	s.followUp(c, w.since)
-	s.propose()
+	if !c.More {
+		s.propose()
+	}
 }
+
+// Flush sends what was submitted with More.
+func (s *Store) Flush() { s.propose() }
 
 // tryWithout tries to answer a call without the log. It can, if the call changes nothing, or is refused because the
 // state is over its limit.
