@@ -66,8 +66,11 @@ func (l *Loop) run(raw syscall.RawConn) {
 	_ = raw.Read(func(fd uintptr) bool {
 		for {
 			n, err := unix.EpollWait(int(fd), events, 0)
-			if n <= 0 {
-				return err != nil && !errors.Is(err, unix.EINTR)
+			switch {
+			case errors.Is(err, unix.EINTR):
+				continue
+			case n <= 0:
+				return err != nil
 			}
 			l.find(events[:n], list)
 			for i, c := range list[:n] {
