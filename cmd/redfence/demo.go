@@ -13,9 +13,11 @@ func newDemoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Show what can go wrong with a lock, and what Redfence does about it",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return errors.New("say which: redfence demo oversell") },
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("say which: redfence demo oversell, or redfence demo failover")
+		},
 	}
-	cmd.AddCommand(newOversellCommand(), newCustomerCommand())
+	cmd.AddCommand(newOversellCommand(), newCustomerCommand(), newFailoverCommand())
 	return cmd
 }
 
