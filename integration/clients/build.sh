@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the client programs: downloads what they need, once, and skips what is up to date.
-# Usage: build.sh [redisson] [python] [golang] [node] [rediscli]     (default: all)
+# Usage: build.sh [redisson] [jvm] [python] [golang] [node] [rediscli]     (default: all)
 # A program whose tool is missing is skipped with the reason. The exit code is 1 when a build failed.
 set -u
 cd "$(dirname "$0")" || exit 1
 clients=("$@")
-[ $# -gt 0 ] || clients=(redisson python golang node rediscli)
+[ $# -gt 0 ] || clients=(redisson jvm python golang node rediscli)
 
 # Only downloads are tried again: three times in all.
 retry() {
@@ -30,12 +30,15 @@ missing() {
   echo "$1: skipped, $2 is not installed"
 }
 
-build_redisson() {
-  missing redisson java || missing redisson mvn || fresh redisson redisson/target/built redisson/pom.xml redisson/src && return
-  rm -rf redisson/target
+build_redisson() { build_maven redisson; }
+build_jvm() { build_maven jvm; }
+
+build_maven() {
+  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" "$1/pom.xml" "$1/src" && return
+  rm -rf "$1/target"
   # Without the network first: what was downloaded once is not asked for again.
-  { mvn -q -B -o -f redisson/pom.xml process-classes > /dev/null 2>&1 ||
-    retry mvn -q -B -f redisson/pom.xml process-classes; } && touch redisson/target/built && echo "redisson: built"
+  { mvn -q -B -o -f "$1/pom.xml" process-classes > /dev/null 2>&1 ||
+    retry mvn -q -B -f "$1/pom.xml" process-classes; } && touch "$1/target/built" && echo "$1: built"
 }
 
 build_python() {
@@ -71,7 +74,7 @@ build_rediscli() {
 code=0
 for client in "${clients[@]}"; do
   case $client in
-    redisson | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    redisson | jvm | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
     *) echo "no such client: $client" >&2 && exit 2 ;;
   esac
 done

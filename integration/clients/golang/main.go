@@ -60,7 +60,16 @@ func main() {
 	addr := flag.String("addr", "", "host:port of the server")
 	name := flag.String("suite", "go-redis", "which libraries")
 	only := flag.String("case", "", "run this case only")
+	sentinels := flag.String("failover", "", "host:port,... of Sentinels: the story of -key while the master is killed")
+	key := flag.String("key", "lock", "of the story")
 	flag.Parse()
+	if *sentinels != "" {
+		if err := failover(*sentinels, *key); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	chosen, known := suites()[*name]
 	if *addr == "" || !known {
 		flag.Usage()

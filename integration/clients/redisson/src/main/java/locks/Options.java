@@ -7,6 +7,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.redisson.config.Protocol;
+import org.redisson.config.SentinelServersConfig;
 
 /** The command line of the programs: pairs of {@code --name value}. */
 final class Options {
@@ -40,7 +41,7 @@ final class Options {
         return values.containsKey(name) ? Integer.parseInt(values.get(name)) : otherwise;
     }
 
-    /** A client of the server at --addr; locks taken without a lease live watchdogMs unless renewed. */
+    /** A client of the server at --addr, or of the master that --sentinels name; locks taken without a lease live watchdogMs unless renewed. */
     RedissonClient connect(long watchdogMs) {
         return connect(watchdogMs, config -> { });
     }
@@ -50,8 +51,21 @@ final class Options {
         Config config = new Config();
         config.setProtocol(Protocol.valueOf(string("protocol", "RESP2")));
         config.setLockWatchdogTimeout(watchdogMs);
-        config.useSingleServer().setAddress("redis://" + required("addr"));
+        if (values.containsKey("sentinels")) {
+            useSentinels(config);
+        } else {
+            config.useSingleServer().setAddress("redis://" + required("addr"));
+        }
         change.accept(config);
         return Redisson.create(config);
+    }
+
+    private void useSentinels(Config config) {
+        // As before Redisson 3.17: what a replica knows is not asked for. Redfence has no replicas that could lag.
+        config.setCheckLockSyncedSlaves(false);
+        SentinelServersConfig servers = config.useSentinelServers().setMasterName("mymaster");
+        for (String sentinel : required("sentinels").split(",")) {
+            servers.addSentinelAddress("redis://" + sentinel);
+        }
     }
 }
