@@ -32,7 +32,7 @@ var (
 		fenced-tokens-increase fenced-waiter fenced-watchdog spin-exclusion spin-lease-and-owner non-reentrant
 		rw-read-watchdog rw-read-reentrant rw-write-watchdog rw-write-wakes-readers rw-downgrade rw-upgrade-refused
 		rw-read-lease rw-force-unlock`)
-	wakeupCases = words(`wakeup-latency wakeup-only-by-message`)
+	wakeupCases = words(`wakeup-latency wakeup-without-message`)
 	pythonCases = cross(words(`resp2 resp3`), cross(words(`sync asyncio`), words(`
 		acquire-release blocking-timeout expiry release-errors extend extend-outlives reacquire reacquire-lost
 		no-timeout context-manager script-flush pipeline pipeline-error contention`)))
@@ -89,7 +89,11 @@ func TestClients(t *testing.T) {
 // machine: the program itself asserts only that it is far from the lease.
 func (p clientPrograms) testWakeup(t *testing.T) {
 	p.need(t, "redisson")
-	details := runClient(t, wakeupCases, java("Wakeup", "--addr", startServer(t), "--samples", "250")...)
+	cases, wakeups := wakeupCases, "yes"
+	if onRedis() {
+		cases, wakeups = words("wakeup-latency wakeup-only-by-message"), "no"
+	}
+	details := runClient(t, cases, java("Wakeup", "--addr", startServer(t), "--samples", "250", "--wakeups", wakeups)...)
 	fmt.Printf("redisson wake-up: %s\n", details["wakeup-latency"])
 }
 

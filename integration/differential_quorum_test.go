@@ -34,7 +34,7 @@ func TestDifferentialOfQuorum(t *testing.T) {
 	}
 	for _, n := range nodes {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
-			runTranscripts(t, scripts, "", harness.StartRedis(t), harness.StartQuorum(t, n).Server, false)
+			runTranscripts(t, scripts, "", harness.StartRedis(t), harness.StartQuorum(t, n, "--no-wakeups").Server, false)
 		})
 	}
 }

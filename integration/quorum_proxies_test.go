@@ -19,8 +19,8 @@ import (
 // TestQuorumWaiterIsWokenByAnotherProxy has a client of one process wait for a lock, as Redisson does, that a client of
 // another process gives back.
 func TestQuorumWaiterIsWokenByAnotherProxy(t *testing.T) {
-	q := harness.StartQuorum(t, 3)
-	other := harness.StartProxy(t, q.Nodes)
+	q := harness.StartQuorum(t, 3, "--no-wakeups")
+	other := harness.StartProxy(t, q.Nodes, "--no-wakeups")
 	holder, waiter, listener := harness.Dial(t, q.Addr), harness.Dial(t, other.Addr), harness.Dial(t, other.Addr)
 	for round := range 20 {
 		key := "hash:" + strconv.Itoa(round)

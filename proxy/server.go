@@ -14,6 +14,7 @@ import (
 	"github.com/redfence/redfence/proxy/poll"
 	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
+	"github.com/redfence/redfence/proxy/wake"
 )
 
 const (
@@ -76,6 +77,7 @@ type Config struct {
 	Version  string          // of Redfence, for INFO
 	RunID    string          // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
 	Face     Face            // what to answer as; nil for a data server
+	Asleep   bool            // waiters of Redisson are not woken when their lock is free without a message (see proxy/wake)
 	Limits
 }
 
@@ -89,6 +91,7 @@ type Server struct {
 	stats    stats
 	resends  *resends
 	ears     *ears
+	wake     *wake.Waker // nil when nobody is to be woken
 	pause    pause
 	input    inputBudget
 
@@ -134,12 +137,16 @@ func New(cfg Config) *Server {
 		cfg.Backend = deaf{cfg.Backend}
 		handlers = faceHandlers(handlers, table, cfg.Face)
 	}
-	return &Server{
+	s := &Server{
 		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 		input:     inputBudget{limit: int64(cfg.MaxInput)},
 		beginning: newTurns(beginners), pipelining: halfTheProcessors(), handshaking: halfTheProcessors(),
 	}
+	if !cfg.Asleep && cfg.Face == nil {
+		s.wake = wake.New(cfg.Hub, func() wake.Stream { return cfg.Backend.Open() })
+	}
+	return s
 }
 
 // listen notes l, unless the server is shutting down.
@@ -176,6 +183,9 @@ func (s *Server) dismiss(ses *session) {
 func (s *Server) Shutdown(ctx context.Context) error {
 	for _, ses := range s.stopListening() {
 		ses.drain()
+	}
+	if s.wake != nil {
+		s.wake.Close()
 	}
 	gone := make(chan struct{})
 	go func() {

@@ -51,6 +51,9 @@ func subscribe(k hub.Kind, word string) handler {
 		return fresh, func() []resp.Value {
 			for _, name := range names {
 				s.srv.cfg.Hub.Add(s.out, k, name)
+				if k == hub.Channel && s.srv.wake != nil {
+					s.srv.wake.Subscribed(r.DB, name)
+				}
 			}
 			return frames
 		}
@@ -155,4 +158,12 @@ func afterwards(f func(*session, *commands.Request) resp.Value) handler {
 	return handler{later: func(s *session, r *commands.Request) func() []resp.Value {
 		return func() []resp.Value { return []resp.Value{f(s, r)} }
 	}}
+}
+
+// woken is how many messages woke those who wait for locks.
+func (s *Server) woken() int64 {
+	if s.wake == nil {
+		return 0
+	}
+	return s.wake.Woken()
 }

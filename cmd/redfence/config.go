@@ -41,6 +41,8 @@ type Config struct {
 	Upstream string   `mapstructure:"upstream"`  // the Redis of all keys that are no locks; empty: every key is a lock
 	LockKeys []string `mapstructure:"lock-keys"` // patterns of the locks' keys beside an upstream
 
+	NoWakeups bool `mapstructure:"no-wakeups"`
+
 	HTTPListen string `mapstructure:"http-listen"` // empty: no HTTP
 
 	Password    string `mapstructure:"password"`
@@ -112,6 +114,7 @@ func addServeFlags(fs *pflag.FlagSet) {
 	fs.String("announce", d.Announce, "address that the Sentinel face names; --listen when not given")
 	fs.String("upstream", d.Upstream, "Redis for the keys that are no locks: redis://host:port, or sentinel://host:port,.../master")
 	fs.StringSlice("lock-keys", d.LockKeys, "patterns of the keys that are locks, beside --upstream: 'lock:*,redisson_lock*'")
+	fs.Bool("no-wakeups", d.NoWakeups, "do not wake Redisson's waiters when a lock expired, was deleted or is free already")
 	fs.String("http-listen", d.HTTPListen, "address of /metrics, /healthz and /readyz; empty turns it off")
 	fs.String("password", d.Password, "password that clients must AUTH with; better given as REDFENCE_PASSWORD")
 	fs.String("tls-cert", d.TLSCert, "certificate file (PEM) for clients; clients must then use TLS")

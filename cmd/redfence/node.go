@@ -71,7 +71,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	metrics := ops.NewMetrics(version(), commandNames())
 	front := proxy.Config{
 		Backend: n.store, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
-		Metrics:  metrics,
+		Metrics: metrics, Asleep: cfg.NoWakeups,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
 	}
 	n.front = proxy.New(front)

@@ -13,9 +13,11 @@ import org.redisson.client.codec.StringCodec;
 
 /**
  * Measures how long after an unlock by one client the waiter of another client holds the lock, and shows that it is
- * the message of the unlock that wakes it: leases are LEASE_S long, and a lock that vanishes silently wakes nobody.
+ * the message of the unlock that wakes it: leases are LEASE_S long. A lock that vanishes silently wakes nobody, unless the
+ * server wakes those who wait by itself.
  *
- * <p>Options: {@code --addr host:port}, {@code --protocol RESP2|RESP3}, {@code --samples 250}.
+ * <p>Options: {@code --addr host:port}, {@code --protocol RESP2|RESP3}, {@code --samples 250}, {@code --wakeups no|yes}
+ * (what the server does).
  */
 public final class Wakeup {
     /** Far above any wake-up: a waiter that comes by its time-out comes this late. */
@@ -43,7 +45,11 @@ public final class Wakeup {
         Wakeup wakeup = new Wakeup(holder, waiter);
         Report report = new Report();
         report.run("wakeup-latency", () -> wakeup.latency(options.number("samples", 250)));
-        report.run("wakeup-only-by-message", wakeup::onlyByMessage);
+        if (options.string("wakeups", "no").equals("yes")) {
+            report.run("wakeup-without-message", wakeup::withoutMessage);
+        } else {
+            report.run("wakeup-only-by-message", wakeup::onlyByMessage);
+        }
         holder.shutdown();
         waiter.shutdown();
         System.exit(report.exitCode());
@@ -99,6 +105,18 @@ public final class Wakeup {
         Check.equal(1L, channel.publish("0"), "receivers of the message");
         double ms = (Check.await(acquired) - published) / 1e6;
         return String.format(Locale.ROOT, "asleep_ms=%d then_woken_in_ms=%.3f", SILENCE_MS, ms);
+    }
+
+    /** The server wakes the waiter of a key that was deleted without a message, long before the lease is over. */
+    private String withoutMessage() throws Exception {
+        holder.getLock(name).lock(LEASE_S, SECONDS);
+        CompletableFuture<Long> acquired = startWaiter();
+        Thread.sleep(HOLD_MS);
+        long deleting = System.nanoTime();
+        Check.equal(1L, holder.getKeys().delete(name), "deleted keys");
+        double ms = (Check.await(acquired) - deleting) / 1e6;
+        Check.that(ms < LEASE_S * 1_000 / 2, "the waiter came after " + ms + " ms, perhaps by its time-out");
+        return String.format(Locale.ROOT, "woken_in_ms=%.3f", ms);
     }
 
     /** The p-th percentile by the nearest-rank method. */
