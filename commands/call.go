@@ -16,6 +16,8 @@ type Call struct {
 	Track bool
 	// More says that other calls come at once, so the backend may wait with this one until its Flush.
 	More bool
+	// Fencing makes the backend tell which fencing tokens the call was given, see Result.Granted.
+	Fencing bool
 	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
 	Done func(Result)
 }
@@ -74,6 +76,14 @@ func WatchesOf(r *Request, reply resp.Value) []Watch {
 type Result struct {
 	Reply resp.Value
 	Close bool // the outcome is unknown, so the connection must end behind this reply
+	// Granted are the keys that came into being, or got another value, and are there behind the call; if it asked for that.
+	Granted []Grant
+}
+
+// Grant is the fencing token that a call was given for a key.
+type Grant struct {
+	Key   string
+	Token int64
 }
 
 // InfoSection is one section of the INFO reply (https://redis.io/docs/latest/commands/info/).

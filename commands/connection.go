@@ -81,6 +81,10 @@ func clientRows() *Spec {
 			Summary: "Does nothing: keys have no access time.",
 		},
 		&Spec{
+			Name: "fencing", Arity: 3, Flags: session, Parse: parse(args.OnOff), Since: "1.0.0",
+			Summary: "Sends the fencing token of a lock in front of the reply that grants it.",
+		},
+		&Spec{
 			Name: "reply", Arity: 3, Flags: session, Parse: parse(args.ClientReply), Since: "3.2.0",
 			Summary: "Turns the replies of the connection on or off.",
 		},

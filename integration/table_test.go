@@ -11,7 +11,7 @@ import (
 
 // ownCommands have no counterpart in Redis 7.0: fencing and what is about the cluster is ours, the others came later.
 var ownCommands = []string{
-	"fence", "fence.check", "fence.last", "redfence", "redfence|help", "redfence|member", "redfence|status", "delex", "digest", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid",
+	"fence", "fence.check", "fence.last", "client|fencing", "redfence", "redfence|help", "redfence|member", "redfence|status", "delex", "digest", "waitaof", "client|setinfo", "client|capa", "client|no-touch", "cluster|myshardid",
 }
 
 // otherArity are the commands that took more arguments in Redis 7.2.

@@ -17,7 +17,10 @@ func (o *outbox) complete(s *slot, r commands.Result) bool {
 		return false
 	}
 	s.reply, s.last, s.done = r.Reply, r.Close, true
-	o.settled(s, slotBytes+weight(r.Reply))
+	if s.call.Fencing {
+		s.grant = r.Granted
+	}
+	o.settled(s, slotBytes+weight(r.Reply)+grantWeight(s.grant))
 	if o.owner != ownerNone || o.unanswered > 0 || o.phase != phaseOpen || len(o.buf) > 0 || !o.plain() {
 		o.wakeWriter() // more replies come, and one write takes them all; or there is more to it than a write
 		return false

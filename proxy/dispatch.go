@@ -120,6 +120,7 @@ func (s *session) submit(req *commands.Request) {
 func (s *session) hand(c *commands.Call) {
 	s.srv.resends.passed(c.Requests)
 	c.Session, c.Track, c.More = s.id, s.tracked.remembers(), s.gathers
+	c.Fencing = s.fencing && s.proto == resp.RESP3
 	s.open().Submit(c)
 }
 

@@ -45,7 +45,7 @@ func localHandlers() map[string]handler {
 
 		"client|caching": now(clientCaching), "client|capa": accepted, "client|getname": now(clientGetName), "client|getredir": now(clientGetRedir),
 		"client|id": now(clientID), "client|info": now(clientInfo), "client|list": now(clientList),
-		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply),
+		"client|no-evict": accepted, "client|no-touch": accepted, "client|reply": now(clientReply), "client|fencing": now(clientFencing),
 		"client|setinfo": now(clientSetInfo), "client|setname": now(clientSetName),
 		"client|tracking": {listen: clientTracking}, "client|trackinginfo": now(clientTrackingInfo),
 		"client|kill": now(clientKill), "client|pause": now(clientPause),

@@ -51,6 +51,16 @@ func clientReply(s *session, r *commands.Request) resp.Value {
 	return resp.OK()
 }
 
+// clientFencing answers CLIENT FENCING: whether a push `fencing <key> <token>` stands in front of each reply that grants one.
+func clientFencing(s *session, r *commands.Request) resp.Value {
+	on := r.Opts.(bool)
+	if on && s.proto != resp.RESP3 {
+		return resp.ErrFencingRESP2.Value()
+	}
+	s.fencing = on
+	return resp.OK()
+}
+
 func clientInfo(s *session, _ *commands.Request) resp.Value { return resp.Text(s.describe() + "\n") }
 
 // clientList answers CLIENT LIST (https://redis.io/docs/latest/commands/client-list/), oldest connection first.

@@ -95,7 +95,7 @@ func reset(s *session, _ *commands.Request) func() []resp.Value {
 	s.leaveMulti()
 	s.stopTracking()
 	s.name, s.db = "", 0
-	s.mute, s.silent, s.skipNext = false, false, false
+	s.mute, s.silent, s.skipNext, s.fencing = false, false, false, false
 	s.speak(resp.RESP2)
 	s.allow(s.srv.cfg.Password == "")
 	s.show()

@@ -47,6 +47,7 @@ type session struct {
 	stream   Stream   // nil until first needed
 	allowed  bool     // authenticated, or no password is needed
 	silent   bool     // CLIENT REPLY OFF
+	fencing  bool     // CLIENT FENCING ON
 	skipNext bool     // CLIENT REPLY SKIP
 	mute     bool     // the command at hand is not answered
 	leaving  bool     // the command at hand is the last

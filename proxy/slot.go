@@ -20,6 +20,7 @@ type slot struct {
 
 	// One of these says what is written. The outbox guards reply and done.
 	reply resp.Value          // when done
+	grant []commands.Grant    // told in front of reply
 	act   func() []resp.Value // runs when all replies before it are known, and returns what to write
 	news  *hub.Delivery
 	done  bool
@@ -61,7 +62,26 @@ func (s *slot) appendTo(dst []byte) []byte {
 	case s.mute:
 		return dst
 	}
+	for _, g := range s.grant {
+		dst = resp.Append(dst, grantPush(g), s.proto)
+	}
 	return resp.Append(dst, s.reply, s.proto)
+}
+
+// grantBytes is what a fencing push has on the wire beside its key.
+const grantBytes = 48
+
+// grantPush is what a client that sent CLIENT FENCING ON is told in front of a reply.
+func grantPush(g commands.Grant) resp.Value {
+	return resp.Value{Kind: resp.Push, Elems: []resp.Value{resp.Str("fencing"), resp.Str(g.Key), resp.Int(g.Token)}}
+}
+
+// grantWeight estimates the bytes of fencing pushes.
+func grantWeight(list []commands.Grant) (n int) {
+	for _, g := range list {
+		n += grantBytes + len(g.Key)
+	}
+	return n
 }
 
 // weight estimates the bytes of a value on the wire, for the bound on what waits.

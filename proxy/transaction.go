@@ -173,6 +173,7 @@ func (s *session) runMixed(r *commands.Request, tx *transaction, call *commands.
 	sl.call = *call
 	s.out.add(sl)
 	var replies []resp.Value
+	var granted []commands.Grant
 	if len(call.Requests)+len(call.Watched) > 0 {
 		res, ok := s.ask(&sl.call)
 		if !ok {
@@ -184,10 +185,18 @@ func (s *session) runMixed(r *commands.Request, tx *transaction, call *commands.
 		}
 		sl.tallyBlock(res.Reply)
 		replies = res.Reply.Elems
+		if sl.call.Fencing {
+			granted = res.Granted
+		}
 	}
 	parts := s.runLocal(tx.queue, replies)
 	s.srv.tally(r.Spec, resp.OK(), s.readAt)
-	s.out.enact(sl, func() []resp.Value { return gathered(parts) }, s.proto, s.leaving)
+	s.out.enact(sl, func() (all []resp.Value) {
+		for _, g := range granted {
+			all = append(all, grantPush(g))
+		}
+		return append(all, gathered(parts)...)
+	}, s.proto, s.leaving)
 }
 
 // runLocal runs the front end's commands of a transaction in order, and returns what makes the reply of each

@@ -28,8 +28,9 @@ type request struct {
 	past    []*attempt      // that were lost, and put back as far as could be
 	renewed map[int]bool    // nodes on which an attempt found the hold already there
 	ended   *tally.Answer   // of a node on which an earlier attempt ended a hold
-	crowd   *crowd          // of those that want the same absent key
-	turn    *turn           // nil when it has none
+	granted []commands.Grant
+	crowd   *crowd // of those that want the same absent key
+	turn    *turn  // nil when it has none
 }
 
 // newRequest is a call of a session, or of the engine's own when there is no stream.
@@ -108,7 +109,7 @@ func (r *request) end(v resp.Value) {
 	if unknown {
 		r.engine.stats.unknown.Add(1)
 	}
-	r.call.Done(commands.Result{Reply: v, Close: unknown})
+	r.call.Done(commands.Result{Reply: v, Close: unknown, Granted: r.granted})
 	r.passTurn()
 	if r.stream != nil {
 		r.stream.over(r)

@@ -146,11 +146,25 @@ func (a *attempt) granted() {
 	a.stands = true
 	a.letCatchUp(winner)
 	receivers := a.announce(winner, messages)
+	a.request.granted = a.grants(winner)
 	a.finish(func() { a.request.answer(withReceivers(a.request.call, reply, messages, *receivers)) })
 	for node := range a.votes.All() {
 		a.settle(node)
 	}
 	a.caughtUp()
+}
+
+// grants are the tokens that the request was given, if its session wants to be told.
+func (a *attempt) grants(winner *tally.Answer) (list []commands.Grant) {
+	if !a.request.call.Fencing {
+		return nil
+	}
+	for _, w := range winner.Writes {
+		if w.Fresh && w.Exists {
+			list = append(list, commands.Grant{Key: w.Key, Token: int64(a.token(w))})
+		}
+	}
+	return list
 }
 
 // token is the token that a majority holds for the key of a write.

@@ -27,7 +27,7 @@ type batch struct {
 func (b *batch) answer(replies []resp.Value) {
 	for i, w := range b.claim() {
 		if w.call != nil {
-			w.finish(commands.Result{Reply: replies[i]})
+			w.finish(commands.Result{Reply: replies[i], Granted: b.given(i)})
 		}
 	}
 }

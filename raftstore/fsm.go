@@ -24,21 +24,21 @@ func (f fsm) Apply(l *raft.Log) any {
 	if b != nil {
 		f.s.propose() // the disk writes the next entry while this one runs
 	}
-	w := f.work(b, l)
+	w := f.work(b, l) // of the batch itself, if it is one
 	replies := f.s.machine.apply(w, f.s.cfg.Sink)
 	f.s.applied(len(w.calls))
 	if b != nil {
 		b.answer(replies)
 	} else {
-		f.s.origin.applied(w, replies)
+		f.s.origin.applied(*w, replies)
 	}
 	return nil
 }
 
 // work is what an entry asks for. This node's own entries need no decoding: their requests are still at hand.
-func (f fsm) work(b *batch, l *raft.Log) work {
+func (f fsm) work(b *batch, l *raft.Log) *work {
 	if b != nil {
-		return b.work
+		return &b.work
 	}
 	e, err := entry.Decode(l.Data)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f fsm) work(b *batch, l *raft.Log) work {
 	}
 	w := bound(e)
 	f.s.origin.claim(w)
-	return w
+	return &w
 }
 
 // Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.

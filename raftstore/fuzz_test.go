@@ -156,7 +156,8 @@ func FuzzMachine(f *testing.F) {
 func applied(m *machine, e entry.Entry) string {
 	var sink recorder
 	var all []byte
-	for _, v := range m.apply(bound(e), &sink) {
+	w := bound(e)
+	for _, v := range m.apply(&w, &sink) {
 		all = resp.Append(all, v, resp.RESP3)
 	}
 	for _, message := range sink.told {

@@ -45,8 +45,28 @@ type work struct {
 	entry.Header
 	calls   []*commands.Call
 	origins []entry.Origin
-	ids     []entry.ID // of the calls; nil when none has one
-	own     bool       // this node has proposed it, and counts it
+	ids     []entry.ID         // of the calls; nil when none has one
+	own     bool               // this node has proposed it, and counts it
+	granted [][]commands.Grant // by call, for those that asked; nil when none was given anything
+}
+
+// grant notes what a call was given.
+func (w *work) grant(i int, list []commands.Grant) {
+	if len(list) == 0 {
+		return
+	}
+	if w.granted == nil {
+		w.granted = make([][]commands.Grant, len(w.calls))
+	}
+	w.granted[i] = list
+}
+
+// given is what a call was given.
+func (w *work) given(i int) []commands.Grant {
+	if w.granted == nil {
+		return nil
+	}
+	return w.granted[i]
 }
 
 // id is the name of a call.
@@ -83,7 +103,7 @@ func bound(e entry.Entry) work {
 
 // apply runs an entry and returns the reply of each call. Publications and accesses go to the sink in order. A call that
 // was run before is only answered.
-func (m *machine) apply(w work, sink Sink) []resp.Value {
+func (m *machine) apply(w *work, sink Sink) []resp.Value {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, tracking := m.ks.Begin(keyspace.Stamp{Now: w.Now, Wall: w.Wall, MaxMemory: w.MaxMemory, FenceMemory: w.FenceMemory}), sink.Tracking()
@@ -107,6 +127,7 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 		}
 		before := t.Mark()
 		t.Trace(tracking, c.Track)
+		t.TellGrants(c.Fencing)
 		t.Weigh()
 		if c.Block {
 			replies[i], seen = m.block(t, c, seen, sink)
@@ -117,6 +138,7 @@ func (m *machine) apply(w work, sink Sink) []resp.Value {
 		wake(t, before, sink)
 		report(t, c.Session, sink)
 		m.locks.tally(t, c)
+		w.grant(i, t.Grants())
 		if from != nil {
 			from.note(seq, replies[i])
 		}

@@ -53,7 +53,7 @@ func machineOfLocks(t *testing.T, n int) *machine {
 	for i := range n {
 		w.calls = append(w.calls, &commands.Call{Requests: []*commands.Request{acquire(t, i)}})
 		if len(w.calls) == 1000 || i == n-1 {
-			m.apply(w, noSink{})
+			m.apply(&w, noSink{})
 			w.calls = w.calls[:0]
 		}
 	}
@@ -126,7 +126,8 @@ func TestASnapshotLetsTheMachineWork(t *testing.T) {
 	go func() { persisted <- snapshot{view}.Persist(sink) }()
 	var before, most int64
 	for i := 0; !sink.closed.Load(); i++ {
-		m.apply(renewal(t, i), noSink{})
+		w := renewal(t, i)
+		m.apply(&w, noSink{})
 		runtime.Gosched()
 		written := sink.written.Load()
 		before, most = written, max(most, written-before)

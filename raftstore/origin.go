@@ -78,6 +78,7 @@ type pending struct {
 	doubt  bool // an earlier copy of it may still be run
 	done   bool
 	local  *resp.Value      // the reply of this node
+	grants []commands.Grant // with it
 	answer *commands.Result // waits for this node
 }
 
@@ -122,7 +123,7 @@ func (o *origin) submit(st *Stream, c *commands.Call) {
 // mustRunHere tells whether the answer to a call depends on the node that its client is connected to: whom it tells of
 // publications, and which changes it has told.
 func mustRunHere(c *commands.Call) bool {
-	if c.Track || len(c.Requests) == 0 {
+	if c.Track || c.Fencing || len(c.Requests) == 0 {
 		return true
 	}
 	for _, r := range c.Requests {
@@ -215,7 +216,7 @@ func (o *origin) told(p *pending, round uint64, f forward.Fate, r commands.Resul
 	case f == forward.Done:
 		over = true
 		if p.here && p.local != nil {
-			r.Reply = *p.local
+			r.Reply, r.Granted = *p.local, p.grants
 		}
 	case !p.sent || p.round != round: // it is sent again already
 	case f == forward.Refused:
@@ -290,7 +291,9 @@ func (o *origin) each(w work, f func(i int, p *pending)) {
 // claim finds this process's own calls in an entry that comes from the leader: who has changed a key, and who has read it,
 // is of interest here.
 func (o *origin) claim(w work) {
-	o.each(w, func(i int, p *pending) { w.calls[i].Session, w.calls[i].Track = p.call.Session, p.call.Track })
+	o.each(w, func(i int, p *pending) {
+		w.calls[i].Session, w.calls[i].Track, w.calls[i].Fencing = p.call.Session, p.call.Track, p.call.Fencing
+	})
 }
 
 // applied takes the replies of this process's own calls in an entry that came from the leader. They only count for calls
@@ -298,6 +301,7 @@ func (o *origin) claim(w work) {
 func (o *origin) applied(w work, replies []resp.Value) {
 	var over []*pending
 	o.each(w, func(i int, p *pending) {
+		p.grants = w.given(i)
 		if p.local = &replies[i]; p.here && p.answer != nil {
 			over = append(over, p)
 			o.strike(p)
@@ -332,7 +336,7 @@ func (o *origin) restored(ran remembered) {
 
 func finishHere(over []*pending) {
 	for _, p := range over {
-		p.finish(commands.Result{Reply: *p.local, Close: p.answer.Close})
+		p.finish(commands.Result{Reply: *p.local, Close: p.answer.Close, Granted: p.grants})
 	}
 }
 

@@ -28,7 +28,7 @@ func TestPauseOfASnapshot(t *testing.T) {
 		view.measure(t, func() { written = write(m) })
 		for i := 0; len(written) == 0; i++ {
 			w := renewal(t, i)
-			entries.measure(t, func() { m.apply(w, noSink{}) })
+			entries.measure(t, func() { m.apply(&w, noSink{}) })
 		}
 		if err := <-written; err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // counted applies INCR n under a name and returns the reply.
 func counted(t *testing.T, m *machine, now int64, origin string, seq, acked uint64) resp.Value {
 	t.Helper()
-	return m.apply(work{
+	return m.apply(&work{
 		Header: entry.Header{Now: now, Wall: 1}, origins: []entry.Origin{{Name: origin, Acked: acked}},
 		ids:   []entry.ID{{From: 1, Seq: seq}},
 		calls: []*commands.Call{{Requests: []*commands.Request{request(t, "INCR", "n")}}},
@@ -61,7 +61,7 @@ func TestACallThatComesAgainIsNotRunAgain(t *testing.T) {
 
 func TestASnapshotOfOneNodeIsWhatItWas(t *testing.T) {
 	m := newMachine(script.DefaultLimits())
-	m.apply(work{Header: entry.Header{Now: 1, Wall: 1}, calls: []*commands.Call{{Requests: []*commands.Request{request(t, "SET", "k", "v")}}}}, noSink{})
+	m.apply(&work{Header: entry.Header{Now: 1, Wall: 1}, calls: []*commands.Call{{Requests: []*commands.Request{request(t, "SET", "k", "v")}}}}, noSink{})
 	var keys bytes.Buffer
 	if _, err := m.view().keys.WriteTo(&keys); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ const (
 	ErrAnonymousBulk Failure = "ERR Protocol error: unauthenticated bulk length"
 	ErrMaxClients    Failure = "ERR max number of clients reached"
 
+	ErrFencingRESP2    Failure = "ERR redfence: CLIENT FENCING needs RESP3, which has messages beside replies; send HELLO 3 first"
 	ErrNoClient        Failure = "ERR No such client"
 	ErrClientID        Failure = "ERR Invalid client ID"
 	ErrBadTimeout      Failure = "ERR timeout is not an integer or out of range"

@@ -39,6 +39,7 @@ type Txn struct {
 	opened  []opened
 	trail   trail
 	full    bool // the state was over its limit when Weigh looked
+	grants  grants
 	leases  *leases
 }
 
@@ -275,6 +276,7 @@ func (t *Txn) replace(key string, o *object) {
 	if t.db != resources {
 		t.trail.change(key)
 		t.leases.replaced(old, o, t.stamp.Now)
+		t.grants.replaced(t.db, old, o)
 	}
 	bucket := t.ks.changes.stamp(t.db, key, o, old != nil)
 	t.journal = append(t.journal, change{db: t.db, key: key, old: old, bucket: bucket})
