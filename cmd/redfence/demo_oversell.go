@@ -43,18 +43,18 @@ func oversell(ctx context.Context, out io.Writer, mode string) (err error) {
 }
 
 // oversellIn tells the story in one mode: without the token, then with it.
-func oversellIn(ctx context.Context, out io.Writer, dir, mode string) (err error) {
+func oversellIn(ctx context.Context, out io.Writer, dir, mode string) error {
 	stage, err := setStage(ctx, dir, mode)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stage.close()) }()
+	defer stage.close()
 	fmt.Fprintf(out, "\n== %s mode: the lock is %s\n", mode, stage.what)
 	s, err := openShop(filepath.Join(dir, "shop.db"))
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	for _, fenced := range []bool{false, true} {
 		story := &story{out: out, stage: stage, shop: s, fenced: fenced}
 		if err := story.tell(ctx); err != nil {

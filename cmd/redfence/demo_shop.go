@@ -63,18 +63,13 @@ const (
 
 // visit takes the lock, looks whether there is a widget, waits for a line on its standard input, and buys.
 func (c customer) visit(ctx context.Context, in io.Reader, out io.Writer) error {
-	s, err := openShop(c.shop)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	client := redis.NewClient(&redis.Options{Addr: c.addr})
 	defer client.Close()
 	lock, err := redislock.Acquire(ctx, client, "lock:widget", redislock.Options{TTL: c.lease, Renew: -1, Retry: 20 * time.Millisecond})
 	if err != nil {
 		return err
 	}
-	amount, err := s.amount(ctx)
+	amount, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +77,7 @@ func (c customer) visit(ctx context.Context, in io.Reader, out io.Writer) error 
 	if _, err := bufio.NewReader(in).ReadString('\n'); err != nil {
 		return err
 	}
-	if err := c.buy(ctx, s, lock.Token(), out); err != nil {
+	if err := c.buy(ctx, lock.Token(), out); err != nil {
 		return err
 	}
 	if err := lock.Unlock(ctx); err != nil && !errors.Is(err, redislock.ErrLost) {
@@ -91,7 +86,23 @@ func (c customer) visit(ctx context.Context, in io.Reader, out io.Writer) error 
 	return nil
 }
 
-func (c customer) buy(ctx context.Context, s shop, token fencing.Token, out io.Writer) error {
+// look tells how much there is. The connection is closed behind it: a customer that is stopped with a lock of the database
+// would keep the others out, which is another story.
+func (c customer) look(ctx context.Context) (amount int, err error) {
+	s, err := openShop(c.shop)
+	if err != nil {
+		return 0, err
+	}
+	amount, err = s.amount(ctx)
+	return amount, errors.Join(err, s.Close())
+}
+
+func (c customer) buy(ctx context.Context, token fencing.Token, out io.Writer) error {
+	s, err := openShop(c.shop)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
 	if !c.fenced {
 		if err := s.buy(ctx); err != nil {
 			return err
@@ -99,9 +110,8 @@ func (c customer) buy(ctx context.Context, s shop, token fencing.Token, out io.W
 		fmt.Fprint(out, saysBought)
 		return nil
 	}
-	err := s.buyFenced(ctx, token)
-	var stale *fencing.StaleError
-	if errors.As(err, &stale) {
+	err = s.buyFenced(ctx, token)
+	if stale, yes := errors.AsType[*fencing.StaleError](err); yes {
 		fmt.Fprintf(out, saysRefused, stale.Last)
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +34,7 @@ func setStage(ctx context.Context, dir, mode string) (_ *stage, err error) {
 	s := &stage{dir: dir, what: "in a redfence of its own, a single node"}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			s.close()
 		}
 	}()
 	if s.program, err = os.Executable(); err != nil {
@@ -133,12 +134,11 @@ func withoutSettings(env []string) (kept []string) {
 }
 
 // close ends the servers, the redfence first.
-func (s *stage) close() error {
-	for i := len(s.servers) - 1; i >= 0; i-- {
-		_ = s.servers[i].Process.Signal(syscall.SIGTERM)
-		_ = s.servers[i].Wait() // how it ends does not matter any more
+func (s *stage) close() {
+	for _, server := range slices.Backward(s.servers) {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Wait() // how it ends does not matter any more
 	}
-	return nil
 }
 
 // actor is a customer's process.
