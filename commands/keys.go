@@ -8,9 +8,10 @@ import (
 
 // Keys returns the keys of a request, in order. A numkeys argument that is not a number yields none: the command's
 // own parser has refused it already.
-func (r *Request) Keys() []string { return r.Spec.Keys.of(r.Args) }
+func (r *Request) Keys() []string { return r.Spec.Keys.Of(r.Args) }
 
-func (k KeySpec) of(line []string) []string {
+// Of returns the keys of a command line that has been looked up only, as far as it has them.
+func (k KeySpec) Of(line []string) []string {
 	var keys []string
 	if k.First > 0 {
 		keys = k.placed(line)

@@ -120,6 +120,9 @@ func (t *Table) Lookup(line []string) (*Spec, error) {
 	return sub, nil
 }
 
+// Has tells whether the table has a command, perhaps with other subcommands than those asked for.
+func (t *Table) Has(name string) bool { return t.byName[strings.ToLower(name)] != nil }
+
 // Bind looks a line up, checks its arity and parses its options.
 func Bind(line []string, db int) (*Request, error) {
 	spec, err := Lookup(line)

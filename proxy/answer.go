@@ -4,23 +4,32 @@ import "github.com/redfence/redfence/commands"
 
 // answered completes a slot. It is called from any goroutine, and does not block.
 func (o *outbox) answered(s *slot, r commands.Result) {
-	if o.complete(s, r) {
+	if o.complete(s, r, nil) {
+		o.writeNow()
+	}
+}
+
+// passed completes a slot by a reply in its wire form. Unlike answered it waits while too much of what came before has not
+// been read by the client.
+func (o *outbox) passed(s *slot, raw []byte) {
+	o.awaitSpace()
+	if o.complete(s, commands.Result{}, raw) {
 		o.writeNow()
 	}
 }
 
 // complete is answered without the writing. It tells whether the caller shall write.
-func (o *outbox) complete(s *slot, r commands.Result) bool {
+func (o *outbox) complete(s *slot, r commands.Result, raw []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.done || o.phase == phaseClosed {
 		return false
 	}
-	s.reply, s.last, s.done = r.Reply, r.Close, true
+	s.reply, s.raw, s.last, s.done = r.Reply, raw, r.Close, true
 	if s.call.Fencing {
 		s.grant = r.Granted
 	}
-	o.settled(s, slotBytes+weight(r.Reply)+grantWeight(s.grant))
+	o.settled(s, slotBytes+len(raw)+weight(r.Reply)+grantWeight(s.grant))
 	if o.owner != ownerNone || o.unanswered > 0 || o.phase != phaseOpen || len(o.buf) > 0 || !o.plain() {
 		o.wakeWriter() // more replies come, and one write takes them all; or there is more to it than a write
 		return false

@@ -12,13 +12,25 @@ import (
 
 // blocked is the command for which a session waits, and what it keeps waiting for it.
 type blocked struct {
-	waiter  atomic.Pointer[wait.Waiter] // nil when nothing is waited for
-	slot    *slot                       // of the command; the reader's
-	holding atomic.Bool                 // the reader holds commands that came behind it
+	waiter  atomic.Pointer[waiting] // nil when nothing is waited for
+	slot    *slot                   // of the command; the reader's
+	holding atomic.Bool             // the reader holds commands that came behind it
 
 	mu     sync.Mutex
 	nudged bool // the reader is to look at what it holds
 }
+
+// waiting is a command that waits. Any goroutine may call its methods.
+type waiting interface {
+	// Unblock ends the wait as if its time were over, or with an error. It is false when nothing waits any more.
+	Unblock(withError bool) bool
+	// Abandon ends it because the client goes: without an answer, drop is called in its place.
+	Abandon(drop func())
+}
+
+var _ waiting = (*wait.Waiter)(nil)
+
+func (b *blocked) wait(w waiting) { b.waiter.Store(&w) }
 
 // block answers BLPOP and its relatives. The commands behind it must wait until it is answered, but the reader reads
 // on, so that it notices when the client hangs up.
@@ -30,7 +42,7 @@ func block(s *session, r *commands.Request) {
 		s.resume()
 	})
 	s.blocked.slot = sl
-	s.blocked.waiter.Store(w)
+	s.blocked.wait(w)
 	s.out.addLast(sl, func() { s.srv.cfg.Wait.Enter(w) })
 }
 
@@ -41,7 +53,7 @@ func (s *session) isBlocked() bool { return s.blocked.waiter.Load() != nil }
 // false when nothing waits. Any goroutine may call it.
 func (s *session) unblock(withError bool) bool {
 	w := s.blocked.waiter.Load()
-	return w != nil && w.Unblock(withError)
+	return w != nil && (*w).Unblock(withError)
 }
 
 // resume has the reader go on behind a blocked command that was answered.
@@ -107,6 +119,6 @@ func (s *session) renudge() {
 // in Redis. An element that is on its way is still delivered.
 func (s *session) stopWaiting() {
 	if w := s.blocked.waiter.Load(); w != nil {
-		w.Abandon(func() { s.out.drop(s.blocked.slot) })
+		(*w).Abandon(func() { s.out.drop(s.blocked.slot) })
 	}
 }

@@ -29,7 +29,7 @@ func (s *session) dispatch(line []string) {
 	s.begin()
 	spec, err := s.srv.table.Lookup(line)
 	if err != nil {
-		s.refuse(nil, err)
+		s.foreign(line, err)
 		return
 	}
 	s.latest.Store(spec)
@@ -51,6 +51,9 @@ func (s *session) begin() {
 func (s *session) perform(spec *commands.Spec, line []string) {
 	if s.tx != nil && !s.srv.handlers[spec.ID].atOnce {
 		s.enqueue(spec, line)
+		return
+	}
+	if s.divert(spec, line) {
 		return
 	}
 	req, err := spec.Bind(line, s.db)

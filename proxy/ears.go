@@ -11,7 +11,7 @@ import (
 // ears are the topics that sessions of this process want to hear of: the first one that does makes the backend listen,
 // the last one ends it.
 type ears struct {
-	backend Backend
+	backend listens
 
 	mu   sync.Mutex // held while the backend is called, so that it hears of a topic in order
 	open map[Topic]*ear
@@ -28,7 +28,13 @@ type ear struct {
 	waiting []func(error)
 }
 
-func newEars(b Backend) *ears { return &ears{backend: b, open: map[Topic]*ear{}} }
+// listens is the part of a backend, or of the upstream, that hears.
+type listens interface {
+	Listen(t Topic, ready func(error))
+	Unlisten(t Topic)
+}
+
+func newEars(b listens) *ears { return &ears{backend: b, open: map[Topic]*ear{}} }
 
 // take makes the backend listen to a topic, if it does not, and calls ready when it does or cannot. Where the backend
 // could not for somebody else, it is asked again.

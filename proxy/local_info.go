@@ -61,6 +61,9 @@ func (s *Server) sections() []section {
 	for _, theirs := range s.cfg.Backend.Info() {
 		list = merge(list, theirs)
 	}
+	if s.cfg.Upstream != nil {
+		list = merge(list, s.cfg.Upstream.Info())
+	}
 	return list
 }
 

@@ -56,11 +56,14 @@ type outbox struct {
 	mu         sync.Mutex
 	work       sync.Cond // the writer waits here for something to write
 	room       sync.Cond // the reader waits here for fewer unanswered commands or waiting bytes
+	space      sync.Cond // who passes replies on waits here for fewer waiting bytes
 	queue      fifo
 	unanswered int
-	asked      int  // bytes of the arguments of unanswered commands
-	waiting    int  // bytes of what is queued and known
-	stalled    bool // the reader waits in admit
+	asked      int           // bytes of the arguments of unanswered commands
+	waiting    int           // bytes of what is queued and known
+	stalled    bool          // the reader waits in admit
+	crammed    bool          // somebody waits for space
+	quiet      chan struct{} // closed and nil once nothing is unanswered; nil when nobody waits for that
 	owner      owner
 	phase      phase
 	proto      resp.Protocol // in which messages are written
@@ -80,7 +83,7 @@ type wire interface {
 
 func newOutbox(conn wire, l Limits, cut func()) *outbox {
 	o := &outbox{conn: conn, depth: l.MaxPipeline, heap: l.MaxBulk, limit: l.MaxOutput, cut: cut, proto: resp.RESP2, gone: make(chan struct{}), pause: func() {}}
-	o.work.L, o.room.L = &o.mu, &o.mu
+	o.work.L, o.room.L, o.space.L = &o.mu, &o.mu, &o.mu
 	return o
 }
 
@@ -159,6 +162,10 @@ func (o *outbox) settled(s *slot, bytes int) {
 	s.bytes = bytes
 	o.unanswered--
 	o.asked -= s.asked
+	if o.unanswered == 0 && o.quiet != nil {
+		close(o.quiet)
+		o.quiet = nil
+	}
 	if o.unanswered == 1 && o.start != nil {
 		go o.start() // it may call back
 		o.start = nil
@@ -246,6 +253,28 @@ func (o *outbox) admit() (waited, open bool) {
 		o.room.Wait()
 	}
 	return waited, o.phase == phaseOpen
+}
+
+// awaitSpace waits while more than half of the output bound waits for the client.
+func (o *outbox) awaitSpace() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.crammed = o.crammed || o.waiting > o.limit/2; o.crammed && o.phase != phaseClosed; {
+		o.space.Wait()
+	}
+}
+
+// quieten returns a channel that is closed once nothing is unanswered, or nil when nothing is.
+func (o *outbox) quieten() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unanswered == 0 {
+		return nil
+	}
+	if o.quiet == nil {
+		o.quiet = make(chan struct{})
+	}
+	return o.quiet
 }
 
 func (o *outbox) full() bool {
@@ -394,6 +423,10 @@ func (o *outbox) remove() *slot {
 	s := o.queue.pop()
 	o.waiting -= s.bytes
 	o.makeRoom()
+	if o.crammed && o.waiting <= o.limit/4 {
+		o.crammed = false
+		o.space.Broadcast()
+	}
 	return s
 }
 
@@ -451,4 +484,5 @@ func (o *outbox) shut() {
 	close(o.gone)
 	o.work.Broadcast()
 	o.room.Broadcast()
+	o.space.Broadcast()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/proxy/hub"
 	"github.com/redfence/redfence/proxy/poll"
+	"github.com/redfence/redfence/proxy/route"
 	"github.com/redfence/redfence/proxy/tracking"
 	"github.com/redfence/redfence/proxy/wait"
 	"github.com/redfence/redfence/proxy/wake"
@@ -70,6 +71,8 @@ type Config struct {
 	Hub      *hub.Hub        // the sink that the backend was given; nil for one that nobody else feeds
 	Wait     *wait.Registry  // likewise
 	Tracking *tracking.Table // likewise
+	Upstream Upstream        // nil when every key is a lock's
+	Rules    route.Rules     // beside an upstream: which keys are locks
 	Logger   *slog.Logger    // nil for no logs
 	Metrics  Metrics         // nil for none
 	Password string          // of the user "default"; empty lets everybody in
@@ -134,11 +137,11 @@ func New(cfg Config) *Server {
 	table, handlers := commands.Standard(), localHandlers()
 	if cfg.Face != nil {
 		table = cfg.Face.Table()
-		cfg.Backend = deaf{cfg.Backend}
+		cfg.Backend, cfg.Upstream = deaf{cfg.Backend}, nil
 		handlers = faceHandlers(handlers, table, cfg.Face)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), resends: newResends(), ears: newEars(cfg.Backend),
+		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), resends: newResends(), ears: newEars(listening(cfg)),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 		input:     inputBudget{limit: int64(cfg.MaxInput)},
 		beginning: newTurns(beginners), pipelining: halfTheProcessors(), handshaking: halfTheProcessors(),

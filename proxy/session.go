@@ -64,6 +64,8 @@ type session struct {
 	tx         *transaction // nil outside MULTI
 	watches    []watching
 	watchBytes int // what they count
+
+	passing passing
 }
 
 // identity is what CLIENT LIST tells of a session.
@@ -84,7 +86,7 @@ func newSession(srv *Server, id int64, raw net.Conn) *session {
 	s.ip = hostOf(raw.RemoteAddr())
 	s.wire = &deadlineWriter{conn: s.conn, instant: newInstantWriter(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
-	s.out.pause = s.giveTurn
+	s.out.pause = s.standBy
 	s.input.budget = &srv.input
 	s.proto = resp.RESP2
 	s.allow(srv.cfg.Password == "")
@@ -308,5 +310,6 @@ func (s *session) finish(why error) {
 	if s.stream != nil {
 		s.stream.Close()
 	}
+	s.unlink()
 	<-s.out.gone
 }

@@ -21,6 +21,7 @@ type slot struct {
 	// One of these says what is written. The outbox guards reply and done.
 	reply resp.Value          // when done
 	grant []commands.Grant    // told in front of reply
+	raw   []byte              // when done, in place of reply: one that came from the upstream
 	act   func() []resp.Value // runs when all replies before it are known, and returns what to write
 	news  *hub.Delivery
 	done  bool
@@ -61,6 +62,8 @@ func (s *slot) appendTo(dst []byte) []byte {
 		return append(dst, s.news.Frame(s.proto)...)
 	case s.mute:
 		return dst
+	case s.raw != nil:
+		return append(dst, s.raw...)
 	}
 	for _, g := range s.grant {
 		dst = resp.Append(dst, grantPush(g), s.proto)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/proxy/route"
 )
 
 // transaction is what a session has queued since MULTI
@@ -12,14 +13,18 @@ import (
 type transaction struct {
 	queue  []queued
 	bytes  int
-	db     int  // in which the next queued command runs
-	broken bool // a command could not be queued, so EXEC answers EXECABORT
+	db     int        // in which the next queued command runs
+	side   route.Side // who serves it, as far as is known
+	word   string     // what decided that
+	broken bool       // a command could not be queued, so EXEC answers EXECABORT
 }
 
 // queued is a command that waits for EXEC: a request, or the error that its options will be answered with.
 type queued struct {
 	request *commands.Request
 	failed  error
+	spec    *commands.Spec // nil for what only the upstream knows
+	line    []string
 }
 
 // backend tells whether the command is the backend's.
@@ -53,19 +58,19 @@ func discard(s *session, _ *commands.Request) resp.Value {
 func (s *session) leaveMulti() {
 	s.tx, s.watches, s.watchBytes = nil, nil, 0
 	s.multi.Store(0)
+	s.unwatchPassed()
 }
 
 // enqueue queues a command. As in Redis, wrong options are found when it runs.
 func (s *session) enqueue(spec *commands.Spec, line []string) {
 	tx := s.tx
+	if err := s.claim(spec, line); err != nil {
+		s.refuse(spec, err)
+		return
+	}
 	req, err := spec.Bind(line, tx.db)
-	if !tx.broken {
-		if full := s.overfull(line); full != nil {
-			s.refuse(spec, full)
-			return
-		}
-		tx.queue = append(tx.queue, queued{req, err})
-		s.multi.Add(1)
+	if !s.queue(spec, queued{req, err, spec, line}) {
+		return
 	}
 	if err == nil && spec.Name == "select" {
 		tx.db = req.Opts.(int)
@@ -73,7 +78,20 @@ func (s *session) enqueue(spec *commands.Spec, line []string) {
 	if err == nil {
 		s.queuedCaching(req)
 	}
+}
+
+// queue enters a command, unless the transaction has failed already, and replies. It is false when there is no room.
+func (s *session) queue(spec *commands.Spec, q queued) bool {
+	if !s.tx.broken {
+		if full := s.overfull(q.line); full != nil {
+			s.refuse(spec, full)
+			return false
+		}
+		s.tx.queue = append(s.tx.queue, q)
+		s.multi.Add(1)
+	}
 	s.reply(resp.Status("QUEUED"))
+	return true
 }
 
 // overfull is the error of a command for which the queue has no room.
@@ -115,8 +133,18 @@ func execute(s *session, r *commands.Request) {
 		s.count(r.Spec, resp.ErrExecAbort.Value())
 		return
 	}
+	if tx.side == route.Nobody {
+		tx.side, _ = s.watchedSide()
+	}
 	s.tx, s.watches, s.watchBytes = nil, nil, 0
 	defer s.multi.Store(0)
+	if tx.side == route.Upstream {
+		s.executePassed(r, tx)
+		return
+	}
+	if tx.side == route.Locks && !s.turnTo(route.Locks) {
+		return
+	}
 	watched, err := s.settle(watches)
 	if err != nil {
 		s.count(r.Spec, resp.ReplyFor(err))
@@ -292,6 +320,10 @@ func watch(s *session, r *commands.Request) {
 		s.count(r.Spec, resp.ErrWatchInMulti.Value())
 		return
 	}
+	if s.passing.watching.Load() {
+		s.count(r.Spec, resp.MixedKeys(r.Keys()[0], "a watched key").Value())
+		return
+	}
 	w := watching{answer: make(chan watchAnswer, 1)}
 	s.watches = append(s.watches, w)
 	keys := r.Keys()
@@ -322,6 +354,7 @@ func watch(s *session, r *commands.Request) {
 
 func unwatch(s *session, _ *commands.Request) resp.Value {
 	s.watches, s.watchBytes = nil, 0
+	s.unwatchPassed()
 	return resp.OK()
 }
 

@@ -55,9 +55,15 @@ func (s *session) giveTurn() {
 	}
 }
 
+// standBy gives others their turn, and sends what the upstream is to have. It does not block.
+func (s *session) standBy() {
+	s.giveTurn()
+	s.flushLink()
+}
+
 // pause readies the session for a wait of the reader: others have their turn, and what can be written is.
 func (s *session) pause() {
-	s.giveTurn()
+	s.standBy()
 	s.out.release()
 }
 

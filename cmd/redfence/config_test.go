@@ -182,7 +182,6 @@ func TestRefusals(t *testing.T) {
 			name: "quorum mode with members", args: []string{"--node", "redis://a:1,redis://b:1,redis://c:1", "--join", "a:1"},
 			want: []string{"--join", "leave them out in quorum mode"},
 		},
-		{name: "pass-through", args: []string{"--upstream", "redis://127.0.0.1:6379", "--lock-keys", "lock:*"}, want: []string{"--upstream", "not built yet"}},
 		{
 			name: "sentinel face without an address to name",
 			args: []string{"--sentinel-listen", "127.0.0.1:26379", "--listen", "0.0.0.0:6380", "--insecure"}, want: []string{"--announce host:port"},
@@ -199,6 +198,15 @@ func TestRefusals(t *testing.T) {
 			name: "master name with spaces",
 			args: []string{"--sentinel-listen", "127.0.0.1:26379", "--sentinel-master", "my master"}, want: []string{"--sentinel-master"},
 		},
+		{name: "upstream without patterns", args: []string{"--upstream", "redis://127.0.0.1:6379"}, want: []string{"--lock-keys", "lock:*"}},
+		{name: "patterns without upstream", args: []string{"--lock-keys", "lock:*"}, want: []string{"--upstream", "leave it out"}},
+		{name: "an empty pattern", args: []string{"--upstream", "redis://a:1", "--lock-keys", "lock:*,"}, want: []string{"empty pattern"}},
+		{
+			name: "upstream with a database", args: []string{"--upstream", "redis://:secret@a:1/2", "--lock-keys", "l*"},
+			want: []string{"redis://a:1/2", "SELECT"},
+		},
+		{name: "upstream of Sentinels without a master", args: []string{"--upstream", "sentinel://a:1", "--lock-keys", "l*"}, want: []string{"mymaster"}},
+		{name: "upstream of another kind", args: []string{"--upstream", "http://a:1", "--lock-keys", "l*"}, want: []string{"redis://host:port"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

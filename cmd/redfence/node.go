@@ -41,6 +41,7 @@ type node struct {
 	cfg          Config
 	log          *logger
 	store        store
+	pass         passThrough
 	front        *proxy.Server
 	faces        *faces
 	listener     net.Listener
@@ -65,6 +66,10 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	if n.store, err = openers()[cfg.Mode](cfg, log, events); err != nil {
 		return nil, err
 	}
+	lost := func(topics []proxy.Topic) { n.front.CutListeners(topics) } // sessions listen, so the front end is there
+	if n.pass, err = openUpstream(cfg, log, events, lost); err != nil {
+		return nil, err
+	}
 	if n.listener, err = listen("listen", cfg.Listen); err != nil {
 		return nil, err
 	}
@@ -72,6 +77,7 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 	front := proxy.Config{
 		Backend: n.store, Hub: events.Hub, Wait: events.Registry, Tracking: events.Table, Logger: log.Logger,
 		Metrics: metrics, Asleep: cfg.NoWakeups,
+		Upstream: n.pass.front(), Rules: n.pass.rules,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
 	}
 	n.front = proxy.New(front)
@@ -102,6 +108,7 @@ func (n *node) close() {
 	if n.faces != nil {
 		n.faces.close()
 	}
+	n.pass.close()
 	if n.store == nil {
 		return
 	}

@@ -26,9 +26,9 @@ func (c *Config) Validate() error {
 		validateTLS("raft-", c.RaftTLSCert, c.RaftTLSKey, c.RaftTLSCA),
 		c.validateExposure(),
 		c.validateNodes(),
+		c.validateUpstream(),
 		c.validateCluster(),
 		c.validateSentinel(),
-		c.validateBuilt(),
 	)
 }
 
@@ -219,15 +219,6 @@ func (c *Config) validateNodes() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// validateBuilt refuses what the command line promises for later versions, so that no setting is silently without effect.
-func (c *Config) validateBuilt() error {
-	if c.Upstream == "" && len(c.LockKeys) == 0 {
-		return nil
-	}
-	return errors.New("pass-through (--upstream, --lock-keys) is not built yet in this version; " +
-		"raft mode, quorum mode and the Sentinel face are, start it without these flags")
 }
 
 // validateSentinel checks what the Sentinel face needs to name members.

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package upstream
+
+import "syscall"
+
+func limitSilence(_, _ string, _ syscall.RawConn) error { return nil }
