@@ -122,7 +122,7 @@ func (s *Server) clientsLines() []string {
 	return []string{
 		fmt.Sprintf("connected_clients:%d", len(all)),
 		fmt.Sprintf("maxclients:%d", s.cfg.MaxClients),
-		fmt.Sprintf("blocked_clients:%d", s.cfg.Wait.Blocked()),
+		fmt.Sprintf("blocked_clients:%d", s.blockedClients()),
 		fmt.Sprintf("tracking_clients:%d", s.cfg.Tracking.Sizes().Sessions),
 		fmt.Sprintf("pubsub_clients:%d", subscribers),
 	}

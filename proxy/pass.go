@@ -50,6 +50,8 @@ func (s *session) sideOf(spec *commands.Spec, line []string) (route.Side, error)
 	switch k := spec.Keys; {
 	case spec.Group == commands.Fencing:
 		return route.Locks, nil
+	case spec.Group == commands.PubSubs && spec.Raft == commands.Local:
+		return route.Nobody, nil // who subscribes hears of both sides
 	case k == commands.KeySpec{}:
 		return s.sideWithoutKeys(spec, line)
 	case k.First == 1 && k.Last == 1 && k.Num == 0 && !k.Store:
@@ -188,7 +190,7 @@ func (s *session) passOn(spec *commands.Spec, line []string) {
 func (s *session) passBlocking(spec *commands.Spec, sl *slot, line []string) {
 	sl.blocks = true
 	s.blocked.slot = sl
-	s.blocked.wait(passedWait{s.linked()})
+	s.blocked.wait(&passedWait{link: s.linked()})
 	s.out.add(sl)
 	s.send(Passage{Lines: [][]string{line}, Done: func(p Passed) {
 		s.passedBack(spec, sl, p)
@@ -197,18 +199,48 @@ func (s *session) passBlocking(spec *commands.Spec, sl *slot, line []string) {
 }
 
 // passedWait is a command that waits at the upstream.
-type passedWait struct{ link Link }
+type passedWait struct {
+	link  Link
+	ended atomic.Bool
+}
 
 // Unblock is part of waiting.
-func (w passedWait) Unblock(withError bool) bool {
+func (w *passedWait) Unblock(withError bool) bool {
+	if w.ended.Swap(true) {
+		return false
+	}
 	w.link.Unblock(withError)
 	return true
 }
 
 // Abandon is part of waiting.
-func (w passedWait) Abandon(drop func()) {
+func (w *passedWait) Abandon(drop func()) {
 	drop()
 	w.link.Close()
+}
+
+// waitsElsewhere tells whether the session waits for a command that the upstream has.
+func (s *session) waitsElsewhere() bool {
+	w := s.blocked.waiter.Load()
+	if w == nil {
+		return false
+	}
+	passed, ok := (*w).(*passedWait)
+	return ok && passed.link.Waits()
+}
+
+// blockedClients is how many sessions wait, here or at the upstream.
+func (s *Server) blockedClients() int {
+	n := s.cfg.Wait.Blocked()
+	if s.cfg.Upstream == nil {
+		return n
+	}
+	for _, ses := range s.all() {
+		if ses.waitsElsewhere() {
+			n++
+		}
+	}
+	return n
 }
 
 // passedBack completes a slot with what became of its passage.

@@ -1,26 +1,23 @@
 package proxy
 
 import (
-	"slices"
+	"strconv"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/route"
 )
 
-// inPassed are the commands without keys that a transaction at the upstream may have: they mean the same there.
-var inPassed = []string{"ping", "echo", "time", "publish", "spublish"} //nolint:gochecknoglobals // a constant
-
-// claim settles on which side the transaction is that a command is queued for.
-func (s *session) claim(spec *commands.Spec, line []string) error {
+// claim settles on which side the transaction is that a command is queued for, and tells whether it is for the upstream.
+func (s *session) claim(spec *commands.Spec, line []string) (passed bool, err error) {
 	if s.srv.cfg.Upstream == nil {
-		return nil
+		return false, nil
 	}
 	side, err := s.sideOf(spec, line)
 	if err != nil || side == route.Nobody {
-		return err
+		return false, err
 	}
-	return s.claimFor(side, spec.Keys.Of(line), spec.Name)
+	return side == route.Upstream, s.claimFor(side, spec.Keys.Of(line), spec.Name)
 }
 
 // claimFor is claim for a command of a side, with keys, or with a name when it has none.
@@ -84,17 +81,19 @@ func (s *session) unwatchPassed() {
 	}
 }
 
-// executePassed sends a transaction to the upstream: all of it at once, and only the reply of EXEC is passed back.
+// executePassed runs a transaction at the upstream: all of it is sent at once, and only the reply of EXEC is passed back.
+// Commands of the front end run when it has come, as in a transaction on locks.
 func (s *session) executePassed(r *commands.Request, tx *transaction) {
-	lines := make([][]string, 0, len(tx.queue)+2)
-	lines = append(lines, []string{"MULTI"})
+	lines := [][]string{{"MULTI"}}
 	for _, q := range tx.queue {
-		if spec := q.spec; spec != nil && spec.Raft == commands.Local && !slices.Contains(inPassed, spec.Name) {
-			s.unwatchPassed()
-			s.count(r.Spec, resp.NotInPassedMulti(spec.Name).Value())
-			return
+		if q.sent() {
+			lines = append(lines, q.line)
 		}
-		lines = append(lines, q.line)
+	}
+	all := len(lines) == len(tx.queue)+1
+	if tx.db != s.db {
+		all = false
+		lines = append(lines, []string{"SELECT", strconv.Itoa(s.db)}) // what follows says itself where it belongs
 	}
 	s.passing.watching.Store(false)
 	if !s.turnTo(route.Upstream) {
@@ -102,5 +101,34 @@ func (s *session) executePassed(r *commands.Request, tx *transaction) {
 	}
 	sl := s.blockSlot(r, tx)
 	s.out.add(sl)
-	s.send(Passage{Lines: append(lines, []string{"EXEC"}), Done: func(p Passed) { s.passedBack(r.Spec, sl, p) }})
+	p := Passage{Lines: append(lines, []string{"EXEC"}), Done: func(p Passed) { s.passedBack(r.Spec, sl, p) }}
+	if all {
+		s.send(p)
+		return
+	}
+	s.executeMixed(r, tx, sl, p)
+}
+
+// sent tells whether a command goes to the upstream in a transaction there. SELECT does, since it says where others run, and
+// has its effect here as well.
+func (q queued) sent() bool { return q.theirs() || q.spec.Name == "select" }
+
+// executeMixed is executePassed for a transaction that the front end has a part in.
+func (s *session) executeMixed(r *commands.Request, tx *transaction, sl *slot, p Passage) {
+	answer := make(chan Passed, 1)
+	s.send(Passage{Lines: p.Lines, Done: func(p Passed) { answer <- p }})
+	res, ok := await(s, answer)
+	if !ok {
+		return
+	}
+	reply, _, err := resp.Decode(string(res.Raw))
+	if err != nil || reply.Kind != resp.Array || len(reply.Elems) != len(p.Lines)-2 {
+		p.Done(res)
+		return
+	}
+	parts := s.runLocal(tx.queue, reply.Elems, queued.sent)
+	s.db = tx.db
+	s.show()
+	s.srv.tally(r.Spec, resp.OK(), s.readAt)
+	s.out.enact(sl, func() []resp.Value { return gathered(parts) }, s.proto, s.leaving)
 }

@@ -25,10 +25,14 @@ type queued struct {
 	failed  error
 	spec    *commands.Spec // nil for what only the upstream knows
 	line    []string
+	passed  bool // the upstream's beyond doubt
 }
 
 // backend tells whether the command is the backend's.
 func (q queued) backend() bool { return q.failed == nil && q.request.Spec.Raft != commands.Local }
+
+// theirs tells whether the command is the upstream's, in a transaction there.
+func (q queued) theirs() bool { return q.passed || q.spec == nil || q.spec.Raft != commands.Local }
 
 // What a queued command or a watched key counts besides its bytes, and how many commands a transaction may have for
 // each unanswered command that a connection may have.
@@ -64,12 +68,13 @@ func (s *session) leaveMulti() {
 // enqueue queues a command. As in Redis, wrong options are found when it runs.
 func (s *session) enqueue(spec *commands.Spec, line []string) {
 	tx := s.tx
-	if err := s.claim(spec, line); err != nil {
+	passed, err := s.claim(spec, line)
+	if err != nil {
 		s.refuse(spec, err)
 		return
 	}
 	req, err := spec.Bind(line, tx.db)
-	if !s.queue(spec, queued{req, err, spec, line}) {
+	if !s.queue(spec, queued{req, err, spec, line, passed}) {
 		return
 	}
 	if err == nil && spec.Name == "select" {
@@ -217,7 +222,7 @@ func (s *session) runMixed(r *commands.Request, tx *transaction, call *commands.
 			granted = res.Granted
 		}
 	}
-	parts := s.runLocal(tx.queue, replies)
+	parts := s.runLocal(tx.queue, replies, queued.backend)
 	s.srv.tally(r.Spec, resp.OK(), s.readAt)
 	s.out.enact(sl, func() (all []resp.Value) {
 		for _, g := range granted {
@@ -228,15 +233,15 @@ func (s *session) runMixed(r *commands.Request, tx *transaction, call *commands.
 }
 
 // runLocal runs the front end's commands of a transaction in order, and returns what makes the reply of each
-// command, that of the backend's commands from replies.
-func (s *session) runLocal(queue []queued, replies []resp.Value) []func() []resp.Value {
+// command, that of the others, which elsewhere tells, from replies.
+func (s *session) runLocal(queue []queued, replies []resp.Value, elsewhere func(queued) bool) []func() []resp.Value {
 	parts := make([]func() []resp.Value, len(queue))
 	for i, q := range queue {
 		switch {
+		case elsewhere(q):
+			parts[i], replies = fixedReply(replies[0]), replies[1:]
 		case q.failed != nil:
 			parts[i] = fixedReply(resp.ReplyFor(q.failed))
-		case q.backend():
-			parts[i], replies = fixedReply(replies[0]), replies[1:]
 		default:
 			parts[i] = s.local(q.request)
 		}

@@ -36,8 +36,10 @@ type Link interface {
 	Send(state LinkState, p Passage)
 	// Flush sends what was entered. It does not block.
 	Flush()
-	// Unblock ends the wait of a blocking command, as CLIENT UNBLOCK does; any goroutine may call it.
+	// Unblock ends the wait of the blocking command that was sent last, as CLIENT UNBLOCK does. Any goroutine may call it.
 	Unblock(withError bool)
+	// Waits tells whether the upstream has all that was sent, and has not answered it. Any goroutine may call it.
+	Waits() bool
 	// Close gives up what is not answered. Done is still called.
 	Close()
 }

@@ -34,9 +34,3 @@ func MixedKeys(lock, other string) Failure {
 func NotPassed(name string) Failure {
 	return Failure("ERR redfence: " + name + " is not served with --upstream; connect to the upstream itself")
 }
-
-// NotInPassedMulti is the error of a command that a transaction for the upstream cannot have; name is lower case.
-func NotInPassedMulti(name string) Failure {
-	return Failure("EXECABORT redfence: " + name + " cannot be in a transaction on keys that are no locks; nothing was executed; " +
-		"send it before MULTI or behind EXEC")
-}

@@ -305,30 +305,3 @@ func (l *link) fail(awaited []expected, held []passage, why error) (owed bool) {
 	return owed
 }
 
-// Unblock is part of proxy.Link.
-func (l *link) Unblock(withError bool) {
-	l.mu.Lock()
-	id := l.id
-	l.mu.Unlock()
-	if id != "" {
-		l.u.running.Go(func() { l.u.unblock(id, withError) })
-	}
-}
-
-// unblock has the server end the wait of another connection.
-func (u *Upstream) unblock(id string, withError bool) {
-	conn, _, err := u.dial(u.ctx)
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	t := newTalk(conn)
-	if u.login(t) != nil {
-		return
-	}
-	how := "TIMEOUT"
-	if withError {
-		how = "ERROR"
-	}
-	_, _ = t.ask(askTimeout, "CLIENT", "UNBLOCK", id, how) // whether it still waited does not matter
-}
