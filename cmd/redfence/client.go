@@ -60,16 +60,7 @@ func (c clientConfig) connect(ctx context.Context, question func(context.Context
 	if err != nil {
 		return err
 	}
-	logging.Disable() // the error that is printed says it all
-	client := redis.NewClient(&redis.Options{
-		Addr:          c.Addr,
-		Password:      c.Password,
-		TLSConfig:     security,
-		MaxRetries:    -1, // the person asking sees what happened and asks again
-		DialerRetries: 1,
-		// what Redfence would refuse, and count as an error of a client
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	client := redis.NewClient(c.options(security))
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
@@ -81,6 +72,20 @@ func (c clientConfig) connect(ctx context.Context, question func(context.Context
 		return fmt.Errorf("asking %s: %w", c.Addr, err)
 	}
 	return nil
+}
+
+// options are those of a client that tries once: the person asking sees what happened and asks again.
+func (c clientConfig) options(security *tls.Config) *redis.Options {
+	logging.Disable() // the error that is printed says it all
+	return &redis.Options{
+		Addr:          c.Addr,
+		Password:      c.Password,
+		TLSConfig:     security,
+		MaxRetries:    -1,
+		DialerRetries: 1,
+		// what Redfence would refuse, and count as an error of a client
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
 }
 
 // tls is nil unless an authority is named. A certificate of our own is shown only when one is configured.

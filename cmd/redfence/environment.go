@@ -20,6 +20,7 @@ func knownFlags() *pflag.FlagSet {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	addServeFlags(known)
 	addClientFlags(known)
+	addImportFlags(known)
 	addConfigFlag(known)
 	return known
 }

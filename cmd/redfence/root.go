@@ -28,7 +28,7 @@ func newRootCommand() *cobra.Command {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newServeCommand(), newStatusCommand(), newMemberCommand(), newFenceCommand(), newDemoCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newStatusCommand(), newMemberCommand(), newFenceCommand(), newImportCommand(), newDemoCommand(), newVersionCommand())
 	return root
 }
 

@@ -58,7 +58,7 @@ func (c *Config) validateUpstream() error {
 			return errors.New("--lock-keys has an empty pattern; leave it out")
 		}
 	}
-	if _, err := upstream.Parse(c.Upstream); err != nil {
+	if err := upstream.Check(c.Upstream); err != nil {
 		return fmt.Errorf("--upstream: %w", err)
 	}
 	return nil

@@ -73,7 +73,7 @@ var alarms = []string{"WARNING: DATA RACE", "panic: ", "fatal error: "}
 
 // isReadyLine looks for the ready line of either program.
 func (s *Server) isReadyLine(line string) bool {
-	if strings.Contains(line, "Ready to accept connections") { // redis-server
+	if strings.Contains(line, "Ready to accept connections") || strings.Contains(line, "+monitor master") { // redis-server, Sentinel
 		return true
 	}
 	fields, ok := parseReady(line)

@@ -304,4 +304,3 @@ func (l *link) fail(awaited []expected, held []passage, why error) (owed bool) {
 	}
 	return owed
 }
-

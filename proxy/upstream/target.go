@@ -27,14 +27,20 @@ type target struct {
 	secure         *tls.Config // nil for plain TCP
 }
 
-// Parse reads the URL of an upstream:
+// Check tells what is wrong with the URL of an upstream. It must be one of
 //
-//	redis://[user:password@]host:port       one server
+//	redis://[user:password@]host:port
 //	rediss://[user:password@]host:port      the same over TLS
 //	sentinel://[user:password@]host:port,host:port/master
 //
-// The credentials are those of the server. Errors do not repeat them.
-func Parse(raw string) (target, error) {
+// The credentials are those of the server, not of the Sentinels. The error does not repeat them.
+func Check(url string) error {
+	_, err := parse(url)
+	return err
+}
+
+// parse reads a URL that Check describes.
+func parse(raw string) (target, error) {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	t := target{}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {

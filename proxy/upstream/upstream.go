@@ -16,7 +16,7 @@ import (
 
 // Config is what an upstream needs.
 type Config struct {
-	URL      string        // see Parse
+	URL      string        // see Check
 	Sink     Sink          // takes publications
 	Lost     func([]Topic) // called when publications on these topics may have been missed; must not block
 	MaxReply int           // bytes of one reply
@@ -62,7 +62,7 @@ var _ proxy.Upstream = (*Upstream)(nil)
 
 // Open starts an upstream. It does not wait for the server: locks must be served without it.
 func Open(cfg Config) (*Upstream, error) {
-	t, err := Parse(cfg.URL)
+	t, err := parse(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
