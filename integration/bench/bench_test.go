@@ -233,6 +233,7 @@ func TestUsage(t *testing.T) {
 		"unknown setting": {"-settings", "write"},
 		"left over":       {"more"},
 		"two comparisons": {"-etcd", "-nodes", "3"},
+		"two others":      {"-etcd", "-pass"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

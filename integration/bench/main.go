@@ -31,6 +31,7 @@ type options struct {
 	park     time.Duration
 	nodes    int
 	etcd     bool
+	pass     bool
 	etcdPath string
 	shared   bool // etcd's clients share connections
 	dir      string
@@ -118,6 +119,10 @@ func contestants(ctx context.Context, o options, program, dir string) (nodes, se
 	if o.etcd {
 		return clusters(ctx, o, program, dir)
 	}
+	if o.pass {
+		nodes, servers = passing(o, program, dir)
+		return nodes, servers, nil
+	}
 	if o.nodes == 0 {
 		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o, dir)}, nil
 	}
@@ -137,6 +142,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.DurationVar(&o.warmUp, "warmup", 300*time.Millisecond, "time before that which is not counted")
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
+	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream)")
 	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
 	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")
@@ -150,14 +156,16 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
-	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 || o.etcd && o.nodes > 0 {
-		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive, -nodes and -etcd exclude each other")
+	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 || o.exclusive() > 1 {
+		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive, -nodes, -etcd and -pass exclude each other")
 	}
 	if settings == "" {
 		settings = "lock,contended,read,redisson"
 		switch {
 		case o.nodes > 0:
 			settings = "redlock,redlock-contended,redlock-paused"
+		case o.pass:
+			settings = "pass"
 		case o.etcd:
 			settings = "mutex,mutex-contended,txn"
 		}
@@ -172,6 +180,16 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	}
 	o.out = resultFile(o.out)
 	return o, nil
+}
+
+// exclusive counts the flags of which only one can be given.
+func (o options) exclusive() (n int) {
+	for _, given := range []bool{o.nodes > 0, o.etcd, o.pass} {
+		if given {
+			n++
+		}
+	}
+	return n
 }
 
 // resultFile names the file in a directory after the day.

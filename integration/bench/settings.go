@@ -56,6 +56,8 @@ func makePlan(o options) ([]setting, error) {
 			plan = append(plan, redlockContended())
 		case "redlock-paused":
 			plan = append(plan, redlockSetting(crowd, true))
+		case "pass":
+			plan = append(plan, forAll(o.clients, passSetting)...)
 		case "mutex":
 			plan = append(plan, forAll(o.clients, mutexSetting)...)
 		case "mutex-contended":
@@ -64,7 +66,7 @@ func makePlan(o options) ([]setting, error) {
 			plan = append(plan, forAll(o.clients, txnSetting)...)
 		default:
 			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson; redlock, redlock-contended, "+
-				"redlock-paused; mutex, mutex-contended, txn", name)
+				"redlock-paused; pass; mutex, mutex-contended, txn", name)
 		}
 	}
 	return plan, nil

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +31,6 @@ type keySpec struct {
 	limit   int // else, with last -1: 2 means only the first half of what is left, and so on
 }
 
-// streaming are commands that are answered by a stream that has no end.
-var streaming = []string{"monitor", "sync", "psync"} //nolint:gochecknoglobals // a constant
-
 // describe looks up a command line.
 func (t table) describe(line []string) (proxy.Described, error) {
 	r, ok := t[strings.ToLower(line[0])]
@@ -46,7 +42,7 @@ func (t table) describe(line []string) (proxy.Described, error) {
 	switch {
 	case !ok:
 		return proxy.Described{}, resp.UnknownCommand(line)
-	case slices.Contains(streaming, r.spec.Name):
+	case streams(r.spec.Name):
 		return proxy.Described{}, resp.NotPassed(r.spec.Name)
 	}
 	var keys []string
@@ -55,6 +51,9 @@ func (t table) describe(line []string) (proxy.Described, error) {
 	}
 	return proxy.Described{Spec: r.spec, Keys: keys}, nil
 }
+
+// streams tells whether a command is answered by a stream that has no end.
+func streams(name string) bool { return name == "monitor" || name == "sync" || name == "psync" }
 
 // of returns the keys of a line. What does not fit it is no key; the server will refuse the line.
 func (k keySpec) of(line []string) []string {

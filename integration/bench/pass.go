@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+)
+
+// passing compares a redis-server that clients talk to themselves with the same server behind redfence.
+func passing(o options, program, dir string) (nodes, servers []*server) {
+	node := nodeServer(o.redis, dir, 0)
+	nodes = []*server{node}
+	direct := &server{name: "redis-server", about: "asked directly", behind: nodes, version: node.version}
+	through := &server{
+		name: "redfence", about: "in front of the same redis-server, its processor time with that one's",
+		dir: filepath.Join(dir, "redfence"), behind: nodes,
+		version: []string{program, "version"}, ready: regexp.MustCompile(`redfence ready listen=(\S+)`),
+	}
+	through.late = func() []string {
+		return []string{
+			program, "--listen", "127.0.0.1:0", "--http-listen", "", "--data-dir", "data", "--log-level", "warn",
+			"--upstream", "redis://" + node.addr, "--lock-keys", "lock:*",
+		}
+	}
+	return nodes, []*server{direct, through}
+}
+
+// passSetting reads a key that is no lock.
+func passSetting(clients int) setting {
+	const key, value = "bench:passed", "a value of some twenty bytes"
+	set, get := encode("SET", key, value), encode("GET", key)
+	return setting{
+		name: "pass", clients: clients,
+		about:  fmt.Sprintf("every client asks for a key that is no lock: GET of %d bytes", len(value)),
+		ops:    []op{{"GET", true}},
+		before: func(c *conn) error { return c.must(set.wire, wantOK) },
+		after:  func(c *conn) error { return c.must(encode("DEL", key).wire, wantOne) },
+		enlist: func(c *client) cycle {
+			return func() error { return c.timed(0, get.wire, want{'$', value}) }
+		},
+	}
+}
