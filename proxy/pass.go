@@ -288,7 +288,9 @@ func (s *session) unlink() {
 	}
 }
 
-// runBoth runs a command about loaded scripts on both sides, since EVALSHA may come for either.
+// runBoth runs a command about loaded scripts on both sides, since EVALSHA may come for either. Only the answer to what
+// exists waits for the upstream: locks need their scripts also while it hangs, and it gets what was sent before it gets the
+// EVALSHA that relies on it.
 func (s *session) runBoth(spec *commands.Spec, line []string) {
 	req, err := spec.Bind(line, s.db)
 	if err != nil {
@@ -296,36 +298,43 @@ func (s *session) runBoth(spec *commands.Spec, line []string) {
 		return
 	}
 	sl := s.requestSlot(req)
-	var left atomic.Int32
-	left.Store(2)
-	var ours Result
-	var theirs Passed
-	finish := func() {
-		if left.Add(-1) == 0 {
-			ours.Reply = bothReply(req, ours.Reply, theirs)
-			sl.answer(ours)
-		}
-	}
-	sl.call.Done = func(r Result) {
-		ours = r
-		finish()
+	p := Passage{Lines: [][]string{line}}
+	if spec.Name == "script|exists" {
+		sl.call.Done, p.Done = joined(sl.answer)
 	}
 	s.out.add(sl)
-	s.send(Passage{Lines: [][]string{line}, Done: func(p Passed) {
-		theirs = p
-		finish()
-	}})
+	s.send(p)
 	s.hand(&sl.call)
 }
 
-// bothReply joins two replies: a script is there when both sides have it. All else is as Redfence says, also without an
-// upstream: who needs the script there is told NOSCRIPT, and sends it.
-func bothReply(r *commands.Request, ours resp.Value, theirs Passed) resp.Value {
-	if r.Spec.Name != "script|exists" || theirs.Raw == nil || ours.Kind != resp.Array {
-		return ours
+// joined returns what both sides call with their answers to SCRIPT EXISTS, in any order, and calls answer once it has both.
+func joined(answer func(Result)) (ours func(Result), theirs func(Passed)) {
+	var left atomic.Int32
+	left.Store(2)
+	var result Result
+	var passed Passed
+	finish := func() {
+		if left.Add(-1) == 0 {
+			result.Reply = onBoth(result.Reply, passed)
+			answer(result)
+		}
 	}
+	ours = func(r Result) {
+		result = r
+		finish()
+	}
+	theirs = func(p Passed) {
+		passed = p
+		finish()
+	}
+	return ours, theirs
+}
+
+// onBoth joins two answers to SCRIPT EXISTS: a script is there when both sides have it. Without an upstream it is as
+// Redfence says: who needs the script there is told NOSCRIPT, and sends it.
+func onBoth(ours resp.Value, theirs Passed) resp.Value {
 	other, _, err := resp.Decode(string(theirs.Raw))
-	if err != nil || len(other.Elems) != len(ours.Elems) {
+	if err != nil || ours.Kind != resp.Array || len(other.Elems) != len(ours.Elems) {
 		return ours
 	}
 	joint := make([]resp.Value, len(ours.Elems))
