@@ -301,7 +301,7 @@ func TestUpstreamOfSentinels(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		defer w.Close()
+		defer func() { _ = w.Close() }()
 		r, err := w.Do("SET", "stock", "2")
 		return err == nil && r.String() == "OK"
 	})
@@ -341,6 +341,6 @@ func TestLargeRepliesToASlowReader(t *testing.T) {
 		got += k
 	}
 	if grown := redfence.PeakRSS() - before; grown > 300<<20 {
-		t.Errorf("%d MiB were kept of 600", grown>>20)
+		t.Errorf("%d MiB were kept of 600, from %d to %d bytes", grown>>20, before, redfence.PeakRSS())
 	}
 }

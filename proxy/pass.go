@@ -66,11 +66,11 @@ func (s *session) sideOf(spec *commands.Spec, line []string) (route.Side, error)
 // keysSide is who serves a request with these keys, the upstream when there are none.
 func keysSide(rules route.Rules, keys []string) (route.Side, error) {
 	side, lock, other := rules.Keys(keys)
-	switch side {
-	case route.Both:
+	if side == route.Both {
 		return side, resp.MixedKeys(lock, other)
-	case route.Nobody:
-		return route.Upstream, nil
+	}
+	if side == route.Nobody {
+		side = route.Upstream
 	}
 	return side, nil
 }

@@ -27,6 +27,7 @@ func (b bothEars) side(t Topic) route.Side {
 		return route.Locks
 	case commands.TopicPattern:
 		return b.rules.Pattern(t.Name)
+	case commands.TopicChannel, commands.TopicShard:
 	}
 	return b.rules.Channel(t.Name)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redfence/redfence/proxy"
 	"github.com/redfence/redfence/proxy/route"
@@ -53,10 +54,8 @@ func (c *Config) validateUpstream() error {
 	case len(c.LockKeys) == 0:
 		return errors.New("--upstream serves the keys that are no locks; say which are with --lock-keys, for example 'lock:*,redisson_lock*'")
 	}
-	for _, pattern := range c.LockKeys {
-		if pattern == "" {
-			return errors.New("--lock-keys has an empty pattern; leave it out")
-		}
+	if slices.Contains(c.LockKeys, "") {
+		return errors.New("--lock-keys has an empty pattern; leave it out")
 	}
 	if err := upstream.Check(c.Upstream); err != nil {
 		return fmt.Errorf("--upstream: %w", err)

@@ -63,11 +63,8 @@ func (r Rules) matches(key string) bool {
 
 // hashTag is what stands between the first brace and the next closing one.
 func hashTag(key string) string {
-	open := strings.IndexByte(key, '{')
-	if open < 0 {
-		return ""
-	}
-	tag, _, found := strings.Cut(key[open+1:], "}")
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, found := strings.Cut(rest, "}")
 	if !found {
 		return ""
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -146,16 +147,15 @@ func (l *link) say(s setting, line ...string) {
 
 // settled lets the passages out that were held. l.mu is held.
 func (l *link) settled() {
-	l.phase = open
-	for l.phase == open && len(l.held) > 0 {
-		p := l.held[0]
-		l.held = l.held[1:]
-		if p.state == l.state {
-			l.write(p)
-			continue
+	held := l.held
+	l.phase, l.held = open, nil // nothing is kept of what has gone out
+	for i, p := range held {
+		if p.state != l.state {
+			l.settle(p.state)
+			l.held = slices.Clone(held[i:])
+			break
 		}
-		l.settle(p.state)
-		l.held = append([]passage{p}, l.held...)
+		l.write(p)
 	}
 	l.flush()
 }
@@ -204,7 +204,7 @@ func (l *link) read(conn net.Conn) error {
 			return err
 		}
 		if raw != nil {
-			if err := l.take(raw); err != nil {
+			if err := l.take(&in, raw); err != nil {
 				return err
 			}
 			continue
@@ -218,7 +218,7 @@ func (l *link) read(conn net.Conn) error {
 }
 
 // take hands a reply to who waits for it.
-func (l *link) take(raw []byte) error {
+func (l *link) take(in *scanner, raw []byte) error {
 	if raw[0] == '>' {
 		return nil // nothing was asked for that is pushed
 	}
@@ -235,7 +235,7 @@ func (l *link) take(raw []byte) error {
 	err := l.apply(e.set, raw)
 	l.mu.Unlock()
 	if e.done != nil {
-		e.done(proxy.Passed{Raw: bytes.Clone(raw)})
+		e.done(proxy.Passed{Raw: in.own(raw)})
 	}
 	return err
 }

@@ -82,6 +82,7 @@ func verbs(k commands.TopicKind) (begin, end string) {
 		return "psubscribe", "punsubscribe"
 	case commands.TopicShard:
 		return "ssubscribe", "sunsubscribe"
+	case commands.TopicChannel, commands.TopicChanges:
 	}
 	return "subscribe", "unsubscribe"
 }

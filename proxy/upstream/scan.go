@@ -43,7 +43,11 @@ func (s *scanner) room() []byte {
 
 func (s *scanner) makeRoom() {
 	buf := s.buf
-	if used := s.end - s.start; len(buf)-used < max(leastRoom, len(buf)/2) {
+	used := s.end - s.start
+	switch {
+	case s.skip > len(buf)-used: // what is missing of a bulk string, and no more
+		buf = make([]byte, used+s.skip+leastRoom)
+	case len(buf)-used < max(leastRoom, len(buf)/2):
 		buf = make([]byte, max(firstBuffer, 2*len(buf)))
 	}
 	n := copy(buf, s.buf[s.start:s.end])
@@ -52,6 +56,18 @@ func (s *scanner) makeRoom() {
 }
 
 func (s *scanner) grown(n int) { s.end += n }
+
+// own returns a reply that next returned last, to be kept. A large one is not copied; the scanner goes on with another buffer.
+func (s *scanner) own(reply []byte) []byte {
+	if len(reply) <= keptBuffer {
+		return bytes.Clone(reply)
+	}
+	rest := make([]byte, max(firstBuffer, s.end-s.start))
+	n := copy(rest, s.buf[s.start:s.end])
+	s.buf, s.pos = rest, s.pos-s.start
+	s.start, s.end = 0, n
+	return reply
+}
 
 // next returns the next whole reply, which is valid until room is called, or nil when more bytes are needed.
 func (s *scanner) next() ([]byte, error) {

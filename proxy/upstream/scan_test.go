@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +14,7 @@ import (
 func scanAll(t *testing.T, s *scanner, stream string, n int) (replies []string, err error) {
 	t.Helper()
 	for len(stream) > 0 {
-		k := copy(s.room()[:], stream[:min(n, len(stream))])
+		k := copy(s.room(), stream[:min(n, len(stream))])
 		s.grown(k)
 		stream = stream[k:]
 		for {
@@ -23,7 +25,7 @@ func scanAll(t *testing.T, s *scanner, stream string, n int) (replies []string, 
 			if raw == nil {
 				break
 			}
-			replies = append(replies, string(raw))
+			replies = append(replies, string(s.own(raw)))
 		}
 	}
 	return replies, nil
@@ -36,11 +38,13 @@ func TestScannerFindsTheEndsOfReplies(t *testing.T) {
 		"%1\r\n$1\r\nk\r\n*2\r\n:1\r\n:2\r\n", "~2\r\n+a\r\n+b\r\n", ">2\r\n+x\r\n+y\r\n",
 		"|1\r\n+ttl\r\n:3\r\n$1\r\nv\r\n", "!5\r\nERR a\r\n", "+last\r\n",
 	}
+	large := strings.Repeat("x", keptBuffer)
+	replies = append(replies, "$"+strconv.Itoa(len(large))+"\r\n"+large+"\r\n", "+behind a large one\r\n")
 	var stream string
 	for _, r := range replies {
 		stream += r
 	}
-	for n := 1; n <= len(stream); n++ {
+	for n := 1; n <= len(stream); n += 1 + n/30 {
 		got, err := scanAll(t, &scanner{limit: 1 << 20}, stream, n)
 		require.NoError(t, err)
 		require.Equal(t, replies, got, "in pieces of %d bytes", n)

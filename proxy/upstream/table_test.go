@@ -17,8 +17,8 @@ func commandReply(t *testing.T) resp.Value {
 	keyword := func(word, from string) string {
 		return "*4\r\n+type\r\n+keyword\r\n+spec\r\n*4\r\n+keyword\r\n+" + word + "\r\n+startfrom\r\n:" + from + "\r\n"
 	}
-	span := func(last, step, limit string) string {
-		return "*4\r\n+type\r\n+range\r\n+spec\r\n*6\r\n+lastkey\r\n:" + last + "\r\n+keystep\r\n:" + step + "\r\n+limit\r\n:" + limit + "\r\n"
+	span := func(last, limit string) string {
+		return "*4\r\n+type\r\n+range\r\n+spec\r\n*6\r\n+lastkey\r\n:" + last + "\r\n+keystep\r\n:1\r\n+limit\r\n:" + limit + "\r\n"
 	}
 	counted := "*4\r\n+type\r\n+keynum\r\n+spec\r\n*6\r\n+keynumidx\r\n:0\r\n+firstkey\r\n:1\r\n+keystep\r\n:1\r\n"
 	row := func(name, flags, keys string, subs ...string) string {
@@ -29,13 +29,13 @@ func commandReply(t *testing.T) resp.Value {
 		return "*10\r\n+" + name + "\r\n:-2\r\n" + flags + ":0\r\n:0\r\n:0\r\n*0\r\n*0\r\n" + keys + list
 	}
 	rows := []string{
-		row("xadd", "*0\r\n", "*1\r\n"+spec(index("1"), span("0", "1", "0"))),
-		row("xread", "*2\r\n+readonly\r\n+blocking\r\n", "*1\r\n"+spec(keyword("STREAMS", "1"), span("-1", "1", "2"))),
+		row("xadd", "*0\r\n", "*1\r\n"+spec(index("1"), span("0", "0"))),
+		row("xread", "*2\r\n+readonly\r\n+blocking\r\n", "*1\r\n"+spec(keyword("STREAMS", "1"), span("-1", "2"))),
 		row("fcall", "*0\r\n", "*1\r\n"+spec(index("2"), counted)),
-		row("georadius", "*0\r\n", "*2\r\n"+spec(index("1"), span("0", "1", "0"))+spec(keyword("STORE", "6"), span("0", "1", "0"))),
-		row("pfmerge", "*0\r\n", "*1\r\n"+spec(index("1"), span("-1", "1", "0"))),
-		row("migrate", "*0\r\n", "*1\r\n"+spec(keyword("KEYS", "-2"), span("-1", "1", "0"))),
-		row("xinfo", "*0\r\n", "*0\r\n", row("xinfo|stream", "*0\r\n", "*1\r\n"+spec(index("2"), span("0", "1", "0")))),
+		row("georadius", "*0\r\n", "*2\r\n"+spec(index("1"), span("0", "0"))+spec(keyword("STORE", "6"), span("0", "0"))),
+		row("pfmerge", "*0\r\n", "*1\r\n"+spec(index("1"), span("-1", "0"))),
+		row("migrate", "*0\r\n", "*1\r\n"+spec(keyword("KEYS", "-2"), span("-1", "0"))),
+		row("xinfo", "*0\r\n", "*0\r\n", row("xinfo|stream", "*0\r\n", "*1\r\n"+spec(index("2"), span("0", "0")))),
 		row("monitor", "*0\r\n", "*0\r\n"),
 	}
 	v, rest, err := resp.Decode("*8\r\n" + strings.Join(rows, ""))
