@@ -137,6 +137,15 @@ func (s *session) turnTo(side route.Side) bool {
 	return true
 }
 
+// staysOnSide tells whether turnTo would not have to wait for a command.
+func (s *session) staysOnSide(spec *commands.Spec, line []string) bool {
+	if s.srv.cfg.Upstream == nil {
+		return true
+	}
+	side, err := s.sideOf(spec, line)
+	return err == nil && side == s.passing.side
+}
+
 // foreign takes a command that the table does not have, if the upstream has it and it is not about a lock.
 func (s *session) foreign(line []string, unknown error) {
 	up := s.srv.cfg.Upstream

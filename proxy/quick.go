@@ -105,7 +105,7 @@ func (s *session) quick(line []string) bool {
 	switch {
 	case err != nil, spec.Raft == commands.Local, s.srv.handlers[spec.ID].own != nil, s.tx != nil:
 		return false
-	case s.gate(spec, len(line)) != nil, s.srv.pause.on.Load(), !s.out.hasRoom():
+	case s.gate(spec, len(line)) != nil, s.srv.pause.on.Load(), !s.out.hasRoom(), !s.staysOnSide(spec, line):
 		return false
 	}
 	s.gathers = true
@@ -113,5 +113,6 @@ func (s *session) quick(line []string) bool {
 	s.perform(spec, line)
 	s.spendCaching(line[0])
 	s.gathers = false
+	s.flushLink()
 	return true
 }
