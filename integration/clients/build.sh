@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the client programs: downloads what they need, once, and skips what is up to date.
-# Usage: build.sh [redisson] [jvm] [python] [golang] [node] [rediscli]     (default: all)
+# Usage: build.sh [redisson] [jvm] [spring] [python] [golang] [node] [rediscli]     (default: all)
 # A program whose tool is missing is skipped with the reason. The exit code is 1 when a build failed.
 set -u
 cd "$(dirname "$0")" || exit 1
 clients=("$@")
-[ $# -gt 0 ] || clients=(redisson jvm python golang node rediscli)
+[ $# -gt 0 ] || clients=(redisson jvm spring python golang node rediscli)
 
 # Only downloads are tried again: three times in all.
 retry() {
@@ -32,6 +32,7 @@ missing() {
 
 build_redisson() { build_maven redisson; }
 build_jvm() { build_maven jvm; }
+build_spring() { build_maven spring; }
 
 build_maven() {
   missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" "$1/pom.xml" "$1/src" && return
@@ -74,7 +75,7 @@ build_rediscli() {
 code=0
 for client in "${clients[@]}"; do
   case $client in
-    redisson | jvm | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    redisson | jvm | spring | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
     *) echo "no such client: $client" >&2 && exit 2 ;;
   esac
 done

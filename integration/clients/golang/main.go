@@ -46,6 +46,7 @@ func suites() map[string]suite {
 	both := []int{2, 3}
 	return map[string]suite{
 		"go-redis":            {both, append(redsyncCases(), goRedisCases()...), goRedisPool},
+		"choosing":            {both, choosingCases(), goRedisPool},
 		"redislock":           {both, redislockCases(), nil},
 		"redsync-redigo":      {[]int{2}, redsyncCases(), redigoPool},
 		"redsync-rueidis":     {both, redsyncCases(), rueidisPool},
