@@ -152,7 +152,8 @@ func mustExec(t *testing.T, db *sql.DB, statements ...string) {
 func startPostgres(t *testing.T) string {
 	t.Helper()
 	bin := postgresPrograms(t)
-	dir, err := os.MkdirTemp("", "redfence-pg-") // short, for the name of the socket; t.TempDir is closed to other users
+	//nolint:usetesting // t.TempDir is closed to other users, and its name is too long for that of a socket
+	dir, err := os.MkdirTemp("", "redfence-pg-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func MasterOf(sentinel string) string {
 	if err != nil {
 		return ""
 	}
-	defer w.Close()
+	defer w.Close() //nolint:errcheck // it has answered
 	r, err := w.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster")
 	if err != nil || len(r.Elems) != 2 {
 		return ""

@@ -40,7 +40,7 @@ const (
 // Conn is a connection whose socket a loop watches, and Go's own poller does not: that would wake up for the same bytes.
 // It implements net.Conn; Read is for one goroutine, and so is Write.
 type Conn struct {
-	socket
+	socket        socket
 	loop          *Loop
 	handler       Handler
 	id            uint64 // in the loop
@@ -65,12 +65,11 @@ type side struct {
 func (l *Loop) NewConn(conn net.Conn, h Handler) (*Conn, error) {
 	c := &Conn{loop: l, handler: h, local: conn.LocalAddr(), remote: conn.RemoteAddr()}
 	c.reading.wake, c.writing.wake = make(chan struct{}, 1), make(chan struct{}, 1)
-	if err := c.adopt(conn); err != nil {
+	if err := c.socket.adopt(conn); err != nil {
 		return nil, err
 	}
 	if err := l.add(c); err != nil {
-		c.socket.close()
-		return nil, err
+		return nil, errors.Join(err, c.socket.close())
 	}
 	return c, conn.Close()
 }

@@ -30,9 +30,9 @@ type taker struct {
 	got  chan string
 }
 
-func newTaker(keep bool) *taker {
+func newTaker() *taker {
 	t := &taker{got: make(chan string, 64)}
-	t.keep.Store(keep)
+	t.keep.Store(true)
 	return t
 }
 
@@ -44,6 +44,7 @@ func (t *taker) Took(n int) bool {
 }
 
 func (t *taker) next(tb testing.TB) string {
+	tb.Helper()
 	select {
 	case s := <-t.got:
 		return s
@@ -100,7 +101,7 @@ func reading(c *poll.Conn) <-chan outcome {
 }
 
 func TestTheHandlerTakesWhatComes(t *testing.T) {
-	h, rounds := newTaker(true), make(chan struct{}, 64)
+	h, rounds := newTaker(), make(chan struct{}, 64)
 	c, peer := connect(t, h, func() { rounds <- struct{}{} })
 	done := reading(c)
 	for _, text := range []string{"x", "one", "two", "three"} {
@@ -160,7 +161,7 @@ func TestWhatEndsARead(t *testing.T) {
 		}, os.ErrDeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, peer, done := parked(t, newTaker(true))
+			c, peer, done := parked(t, newTaker())
 			require.NoError(t, test.do(c, peer))
 			select {
 			case got := <-done:
@@ -178,7 +179,7 @@ func TestWhatEndsARead(t *testing.T) {
 // TestLastBytesBeforeTheEnd holds that bytes and the end of input that come together are both seen.
 func TestLastBytesBeforeTheEnd(t *testing.T) {
 	for range 50 {
-		h := newTaker(true)
+		h := newTaker()
 		_, peer, done := parked(t, h)
 		_, err := peer.Write([]byte("last"))
 		require.NoError(t, err)
@@ -199,7 +200,7 @@ func TestLastBytesBeforeTheEnd(t *testing.T) {
 }
 
 func TestWhatTheHandlerLeavesIsTheReaders(t *testing.T) {
-	h := newTaker(true)
+	h := newTaker()
 	c, peer, done := parked(t, h)
 	h.keep.Store(false)
 	for _, text := range []string{"mine", "more"} {
@@ -237,7 +238,7 @@ func TestWhatTheHandlerLeavesIsTheReaders(t *testing.T) {
 }
 
 func TestAWriteWaitsForRoom(t *testing.T) {
-	c, peer := connect(t, newTaker(true), func() {})
+	c, peer := connect(t, newTaker(), func() {})
 	block := bytes.Repeat([]byte("a"), 1<<20)
 	sent := 0
 	for n := c.TryWrite(block); n > 0; n = c.TryWrite(block) {
@@ -259,7 +260,7 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 }
 
 func TestClosingEndsAWrite(t *testing.T) {
-	c, _ := connect(t, newTaker(true), func() {})
+	c, _ := connect(t, newTaker(), func() {})
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := c.Write(make([]byte, 64<<20))

@@ -63,8 +63,8 @@ func again(call func(fd int, p []byte) (int, error), fd int, p []byte) (int, err
 		switch {
 		case err == nil:
 			return n, nil
-		case err == syscall.EINTR:
-		case err == syscall.EAGAIN:
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EAGAIN):
 			return 0, errNothing
 		default:
 			return 0, os.NewSyscallError("socket", err)
