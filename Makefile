@@ -45,7 +45,8 @@ fmt: ## Format the code as lint wants it
 
 .PHONY: race
 race: ## Unit tests and fuzz seeds of all packages, with the race detector
-	go test $(RACE) -timeout 10m $(UNITS)
+	go test $(RACE) -timeout 15m $(UNITS)
+	go test -timeout 10m -run '^TestSchedulesFindPlantedBugs' ./quorum # too slow with it
 
 .PHONY: suites
 suites: ## Suites with real servers: differential, behaviour, clients, faults
