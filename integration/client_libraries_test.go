@@ -82,7 +82,11 @@ var goLibraries = []library{
 	{"golang", "redislock", []variant{
 		{"on-go-redis", words("-suite redislock"), cross(words("resp2 resp3"), redislockCases)},
 	}},
+	{"golang", "go-redis", []variant{
+		{"both", words("-suite go-redis"), cross(words("resp2 resp3"), goRedisCases)},
+	}},
 	{"golang", "redsync", []variant{
+		{"on-go-redis", words("-suite redsync"), cross(words("resp2 resp3"), redsyncCases)},
 		{"on-redigo", words("-suite redsync-redigo"), cross(words("resp2"), redsyncCases)},
 		{"on-rueidis", words("-suite redsync-rueidis"), cross(words("resp2 resp3"), redsyncCases)},
 	}},
@@ -169,6 +173,7 @@ func testLibraries(t *testing.T, libraries []library, command ...string) {
 				if lib.name == "redis-semaphore" && clientBackend(t).name == onKilledLeaders.name {
 					t.Skip("skipped: it counts leases of 600 ms by its own clock, and an election takes longer")
 				}
+				exercises(t, lib.name+"-"+v.name)
 				argv := append(append([]string{}, command...), startServer(t))
 				runClient(t, v.cases, append(argv, v.args...)...)
 			})

@@ -29,6 +29,7 @@ func TestClientObjectsOfRedisson(t *testing.T) {
 	}
 	programs := buildClients(t)
 	programs.need(t, "redisson")
+	exercises(t, "redisson")
 	t.Run("exact-counts", testExactCounts)
 	for _, protocol := range rotated(t, words("RESP2 RESP3")) {
 		t.Run(protocol, func(t *testing.T) {

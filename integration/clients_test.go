@@ -36,11 +36,10 @@ var (
 	pythonCases = cross(words(`resp2 resp3`), cross(words(`sync asyncio`), words(`
 		acquire-release blocking-timeout expiry release-errors extend extend-outlives reacquire reacquire-lost
 		no-timeout context-manager script-flush pipeline pipeline-error contention`)))
-	golangCases = cross(words(`resp2 resp3`), words(`
-		redsync/lock-unlock redsync/waits redsync/extend redsync/expired redsync/extend-lost
-		redsync/setnx-on-extend redsync/contention go-redis/set-nx-px go-redis/set-nx-ex go-redis/set-options
-		go-redis/script go-redis/script-flush go-redis/script-replies go-redis/pipeline go-redis/pipeline-errors
-		go-redis/tx-pipeline go-redis/subscribe go-redis/psubscribe`))
+	goRedisCases = words(`
+		go-redis/set-nx-px go-redis/set-nx-ex go-redis/set-options go-redis/script go-redis/script-flush
+		go-redis/script-replies go-redis/pipeline go-redis/pipeline-errors go-redis/tx-pipeline go-redis/subscribe
+		go-redis/psubscribe`)
 	redisCLICases = words(`set-nx-px eval-file resp3 pipe-mode inline repeated script-load`)
 	fenceCases    = words(`fence fence-hash fence-key set-fence`)
 )
@@ -60,22 +59,20 @@ func TestClients(t *testing.T) {
 		t.Run("redisson/"+protocol, func(t *testing.T) {
 			t.Parallel()
 			programs.need(t, "redisson")
+			exercises(t, "redisson")
 			runClient(t, redissonCases, java("LockSuite", "--addr", startServer(t), "--protocol", protocol)...)
 		})
 	}
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
 		programs.need(t, "python")
+		exercises(t, "redis-py")
 		runClient(t, pythonCases, "clients/python/.venv/bin/python", "clients/python/lock_suite.py", "--addr", startServer(t))
-	})
-	t.Run("golang", func(t *testing.T) {
-		t.Parallel()
-		programs.need(t, "golang")
-		runClient(t, golangCases, "clients/golang/target/suite", "-addr", startServer(t))
 	})
 	t.Run("rediscli", func(t *testing.T) {
 		t.Parallel()
 		programs.need(t, "rediscli")
+		exercises(t, "redis-cli")
 		argv := []string{"clients/rediscli/suite.sh", "--addr", startServer(t)}
 		if onRedis() {
 			runClient(t, redisCLICases, argv...)
@@ -89,6 +86,7 @@ func TestClients(t *testing.T) {
 // machine: the program itself asserts only that it is far from the lease.
 func (p clientPrograms) testWakeup(t *testing.T) {
 	p.need(t, "redisson")
+	exercises(t, "redisson")
 	cases, wakeups := wakeupCases, "yes"
 	if onRedis() {
 		cases, wakeups = words("wakeup-latency wakeup-only-by-message"), "no"
@@ -101,6 +99,7 @@ func (p clientPrograms) testWakeup(t *testing.T) {
 func (p clientPrograms) testContention(t *testing.T) {
 	const threads, iterations = 20, 25
 	p.need(t, "redisson")
+	exercises(t, "redisson")
 	addr, counter := startServer(t), startResource(t)
 	groups := []string{"jvm1", "jvm2"}
 	results := make([]clientRun, len(groups))

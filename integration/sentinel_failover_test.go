@@ -16,6 +16,7 @@ import (
 
 	"github.com/redfence/redfence/cmd/redfence/demo"
 	"github.com/redfence/redfence/integration/harness"
+	"github.com/redfence/redfence/integration/matrix"
 )
 
 // startWorld starts one of the demonstration's worlds.
@@ -146,10 +147,10 @@ func TestNamedMasterIsKilledUnderClients(t *testing.T) {
 		t.Skip("skipped: -short leaves out the client programs")
 	}
 	programs := buildClients(t)
-	for name, start := range map[string]func(context.Context, string, demo.Tools) (*demo.World, error){
-		"raft": demo.NewRaft, "quorum": demo.NewQuorum,
+	for backend, start := range map[string]func(context.Context, string, demo.Tools) (*demo.World, error){
+		"raft3": demo.NewRaft, "quorum3": demo.NewQuorum,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(backend, func(t *testing.T) {
 			w := startWorld(t, start)
 			var stories []*story
 			for _, s := range storytellers {
@@ -157,6 +158,7 @@ func TestNamedMasterIsKilledUnderClients(t *testing.T) {
 					t.Logf("without %s: %s", s.client, reason)
 					continue
 				}
+				mark(t, s.client, backend, matrix.Sentinels)
 				stories = append(stories, s.begin(t, w))
 			}
 			each(stories, "connected", "lock")

@@ -45,7 +45,8 @@ type suite struct {
 func suites() map[string]suite {
 	both := []int{2, 3}
 	return map[string]suite{
-		"go-redis":            {both, append(redsyncCases(), goRedisCases()...), goRedisPool},
+		"go-redis":            {both, goRedisCases(), nil},
+		"redsync":             {both, redsyncCases(), goRedisPool},
 		"choosing":            {both, choosingCases(), goRedisPool},
 		"redislock":           {both, redislockCases(), nil},
 		"redsync-redigo":      {[]int{2}, redsyncCases(), redigoPool},

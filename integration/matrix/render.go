@@ -1,0 +1,116 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// column is a backend and a way.
+type column struct{ title, backend, way string }
+
+var columns = []column{
+	{"one node", "raft", Direct},
+	{"three nodes", "raft3", Direct},
+	{"three nodes, leader killed", "raft3-kills", Direct},
+	{"quorum of 3", "quorum3", Direct},
+	{"quorum of 5", "quorum5", Direct},
+	{"Sentinels, raft", "raft3", Sentinels},
+	{"Sentinels, quorum", "quorum3", Sentinels},
+}
+
+const preface = `# Clients
+
+<!-- Written by make docs from docs/results/clients.json; the rows are in integration/matrix. -->
+
+What real client libraries have done with redfence, and the line of their configuration that changes. The programs are in
+` + "`integration/clients`" + `; the long run writes down what came of them. A number counts the cases that passed, once for each
+protocol, library below and way to wait in which a case ran. *Failover*: two users that know nothing but Sentinels share a lock,
+and the lock outlives the master that those name. *Not run*: no run of this version is on record. A dash: the client knows no Sentinels.
+
+The first four columns of results are raft mode and quorum mode as the client sees them when it connects to redfence itself; the
+last two are three members whose [Sentinel addresses](sentinel.md) it is given.
+`
+
+// Render is the document; versions are those of the rows, by ID.
+func Render(results []Result, versions map[string]string) string {
+	var doc strings.Builder
+	doc.WriteString(preface)
+	writeMatrix(&doc, results, versions)
+	doc.WriteString("\n## Through Sentinels\n\n| client | configuration |\n|---|---|\n")
+	for _, line := range sentinelLines() {
+		doc.WriteString(line)
+	}
+	doc.WriteString("\n## Cases\n\n| client | cases |\n|---|---|\n")
+	for _, row := range Rows() {
+		if names := row.cases(results, versions[row.ID]); len(names) > 0 {
+			fmt.Fprintf(&doc, "| %s %s | %s |\n", row.Client, versions[row.ID], strings.Join(names, ", "))
+		}
+	}
+	return doc.String()
+}
+
+func writeMatrix(doc *strings.Builder, results []Result, versions map[string]string) {
+	doc.WriteString("\n| client | version |")
+	for _, c := range columns {
+		doc.WriteString(" " + c.title + " |")
+	}
+	doc.WriteString(" what changes |\n|---|---|" + strings.Repeat("---|", len(columns)+1) + "\n")
+	for _, row := range Rows() {
+		fmt.Fprintf(doc, "| %s | %s |", row.Client, versions[row.ID])
+		for _, c := range columns {
+			fmt.Fprintf(doc, " %s |", row.cell(c, results, versions[row.ID]))
+		}
+		fmt.Fprintf(doc, " `%s` |\n", row.Direct)
+	}
+}
+
+// cell is what came of a row in a column.
+func (r Row) cell(c column, results []Result, version string) string {
+	if c.way == Sentinels && r.Sentinels == "" {
+		return "-"
+	}
+	i := slices.IndexFunc(results, func(have Result) bool { return have.Run == Run{r.ID, version, c.backend, c.way} })
+	switch {
+	case i < 0:
+		return "not run"
+	case len(results[i].Failed) > 0:
+		return "failed: " + strings.Join(results[i].Failed, ", ")
+	case c.way == Sentinels:
+		return "failover"
+	}
+	return fmt.Sprint(len(results[i].Passed))
+}
+
+// cases are the names of what a client of a version has passed when it was connected directly.
+func (r Row) cases(results []Result, version string) []string {
+	var names []string
+	for _, have := range results {
+		if have.Client == r.ID && have.Version == version && have.Way == Direct {
+			names = append(names, have.Passed...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// sentinelLines are the lines of configuration that name Sentinels, each with all its clients.
+func sentinelLines() (lines []string) {
+	clients := map[string][]string{}
+	var order []string
+	for _, row := range Rows() {
+		if row.Sentinels == "" {
+			continue
+		}
+		if clients[row.Sentinels] == nil {
+			order = append(order, row.Sentinels)
+		}
+		if !slices.Contains(clients[row.Sentinels], row.Client) {
+			clients[row.Sentinels] = append(clients[row.Sentinels], row.Client)
+		}
+	}
+	for _, line := range order {
+		lines = append(lines, fmt.Sprintf("| %s | `%s` |\n", strings.Join(clients[line], ", "), line))
+	}
+	return lines
+}
