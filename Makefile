@@ -56,6 +56,12 @@ suites: ## Suites with real servers: differential, behaviour, clients, faults
 clients: ## Only the suites of real client libraries
 	go test -timeout 20m -v -run '^TestClient' ./integration
 
+.PHONY: matrix
+matrix: ## All clients, on the backend REDFENCE_CLIENTS_ON (raft); writes docs/clients.md and its results
+	REDFENCE_LONG=1 go test -timeout 20m -v -run '^TestClient|^TestNamedMaster' ./integration | \
+		go run ./integration/matrix/record docs/results/clients.json
+	go test ./integration -run TestDocOfClients -update
+
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (30s)
 	@for pkg in $$(go list ./...); do \
@@ -73,3 +79,4 @@ bench: ## Compare with redis-server, with redsync over 3 and 5 of them, and with
 .PHONY: docs
 docs: ## Write the generated parts of docs/
 	go test ./cmd/redfence -run TestConfigurationDoc -update
+	go test ./integration -run TestDocOfClients -update

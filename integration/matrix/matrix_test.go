@@ -140,12 +140,12 @@ func TestMissing(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	doc := Render([]Result{
-		{Run: Run{"jedis", "6", "raft", Direct}, Passed: []string{"wait", "lock", "lock"}},
+		{Run: Run{"jedis", "6", "raft", Direct}, Date: "2026-01-02", Commit: "abc", Passed: []string{"wait", "lock", "lock"}},
 		{Run: Run{"jedis", "6", "raft3", Sentinels}, Passed: []string{"TestB"}},
 		{Run: Run{"jedis", "5", "quorum3", Direct}, Passed: []string{"old"}},
-		{Run: Run{"jedis", "6", "quorum5", Direct}, Failed: []string{"lock"}},
+		{Run: Run{"jedis", "6", "quorum5", Direct}, Date: "2026-01-02", Commit: "abc", Failed: []string{"lock"}},
 	}, map[string]string{"jedis": "6"})
 	assert.Contains(t, doc, "\n| Jedis | 6 | 3 | not run | not run | not run | failed: lock | failover | not run | `new JedisPooled(")
-	assert.Contains(t, doc, "\n| Jedis 6 | lock, wait |\n")
+	assert.Contains(t, doc, "\n| Jedis 6 | lock, wait | 2026-01-02 abc |\n")
 	assert.Contains(t, doc, "| redis-py, python-redis-lock, pottery | `Sentinel(")
 }

@@ -28,8 +28,8 @@ What real client libraries have done with redfence, and the line of their config
 protocol, library below and way to wait in which a case ran. *Failover*: two users that know nothing but Sentinels share a lock,
 and the lock outlives the master that those name. *Not run*: no run of this version is on record. A dash: the client knows no Sentinels.
 
-The first four columns of results are raft mode and quorum mode as the client sees them when it connects to redfence itself; the
-last two are three members whose [Sentinel addresses](sentinel.md) it is given.
+The first columns of results are raft mode and quorum mode as clients see them that connect to redfence itself. In the last two they
+are given the [Sentinel addresses](sentinel.md) of a cluster of three nodes, and of two proxies over three Redis servers.
 `
 
 // Render is the document; versions are those of the rows, by ID.
@@ -41,10 +41,11 @@ func Render(results []Result, versions map[string]string) string {
 	for _, line := range sentinelLines() {
 		doc.WriteString(line)
 	}
-	doc.WriteString("\n## Cases\n\n| client | cases |\n|---|---|\n")
+	doc.WriteString("\n## Cases\n\n| client | cases | day and commit |\n|---|---|---|\n")
 	for _, row := range Rows() {
-		if names := row.cases(results, versions[row.ID]); len(names) > 0 {
-			fmt.Fprintf(&doc, "| %s %s | %s |\n", row.Client, versions[row.ID], strings.Join(names, ", "))
+		if names, runs := row.cases(results, versions[row.ID]); len(names) > 0 {
+			fmt.Fprintf(&doc, "| %s %s | %s | %s |\n",
+				row.Client, versions[row.ID], strings.Join(names, ", "), strings.Join(runs, ", "))
 		}
 	}
 	return doc.String()
@@ -82,16 +83,17 @@ func (r Row) cell(c column, results []Result, version string) string {
 	return fmt.Sprint(len(results[i].Passed))
 }
 
-// cases are the names of what a client of a version has passed when it was connected directly.
-func (r Row) cases(results []Result, version string) []string {
-	var names []string
+// cases are the names of what a client of a version has passed when it was connected directly, and when that was.
+func (r Row) cases(results []Result, version string) (names, runs []string) {
 	for _, have := range results {
 		if have.Client == r.ID && have.Version == version && have.Way == Direct {
 			names = append(names, have.Passed...)
+			runs = append(runs, have.Date+" "+have.Commit)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	slices.Sort(runs)
+	return slices.Compact(names), slices.Compact(runs)
 }
 
 // sentinelLines are the lines of configuration that name Sentinels, each with all its clients.
