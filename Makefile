@@ -58,7 +58,7 @@ clients: ## Only the suites of real client libraries
 
 .PHONY: matrix
 matrix: ## All clients, on the backend REDFENCE_CLIENTS_ON (raft); writes docs/clients.md and its results
-	REDFENCE_LONG=1 go test -timeout 20m -v -run '^TestClient|^TestNamedMaster' ./integration | \
+	REDFENCE_LONG=1 go test -timeout 20m -v -run '^TestClient|^TestNamedMaster|^TestSamplePrograms' ./integration | \
 		go run ./integration/matrix/record docs/results/clients.json
 	go test ./integration -run TestDocOfClients -update
 

@@ -19,7 +19,7 @@ func importInto(t *testing.T, from, to *harness.Server, args ...string) (code in
 func eachMode(t *testing.T, test func(t *testing.T, redfence *harness.Server)) {
 	t.Helper()
 	t.Run("raft", func(t *testing.T) { test(t, harness.StartRedfence(t)) })
-	t.Run("quorum", func(t *testing.T) { test(t, harness.StartQuorum(t, 3).Server) })
+	t.Run("quorum3", func(t *testing.T) { test(t, harness.StartQuorum(t, 3).Server) })
 }
 
 // TestLocksStayExclusiveAcrossTheSwitch has clients hold locks at a Redis, imports them, and goes on with redfence: nobody

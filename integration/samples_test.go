@@ -3,6 +3,7 @@ package integration
 import (
 	"database/sql"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // a database without a server
 
 	"github.com/redfence/redfence/integration/harness"
+	"github.com/redfence/redfence/integration/matrix"
 )
 
 const samplesDoc = "../docs/samples.md"
@@ -32,8 +34,10 @@ func TestSamplePrograms(t *testing.T) {
 	}
 	programs := buildClients(t)
 	eachMode(t, func(t *testing.T, redfence *harness.Server) {
+		backend := path.Base(t.Name())
 		t.Run("spring", func(t *testing.T) {
 			programs.need(t, "spring")
+			mark(t, "spring", backend, matrix.Direct)
 			const classPath = "clients/spring/target/classes:clients/spring/target/lib/*"
 			runClient(t, springSamples, "java", "-Xmx512m", "-cp", classPath, "samples.Samples", "--addr", redfence.Addr)
 		})

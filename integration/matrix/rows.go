@@ -51,6 +51,11 @@ func Rows() []Row {
 			"lettuce", "Lettuce", "jvm", packages(lettuce), `redis://redfence:6380`,
 			`redis-sentinel://redfence-1:26379,redfence-2:26379#mymaster`,
 		},
+		{
+			"spring", "redisson-spring-boot-starter, Spring Data Redis", "spring",
+			packages("pom.xml:redisson-spring-boot-starter", lettuce), `spring.data.redis.url: redis://redfence:6380`,
+			`spring.data.redis.sentinel: {master: mymaster, nodes: "redfence-1:26379,redfence-2:26379"}`,
+		},
 		{"redis-py", "redis-py", "python", packages(redisPy), pythonAddress, pythonSentinels},
 		{"python-redis-lock", "python-redis-lock", "python", packages("requirements.txt:python-redis-lock", redisPy), pythonAddress, pythonSentinels},
 		{"pottery", "pottery", "python", packages("requirements.txt:pottery", redisPy), pythonAddress, pythonSentinels},

@@ -1,6 +1,6 @@
 // Program record writes what the output of `go test -v` on standard input tells of clients into a file of results:
 //
-//	go test -v -run '^TestClient|^TestNamedMaster' ./integration | go run ./integration/matrix/record docs/results/clients.json
+//	go test -v -run '^TestClient|^TestNamedMaster|^TestSamplePrograms' ./integration | go run ./integration/matrix/record docs/results/clients.json
 //
 // It passes its input on. The results are those of the commit that is checked out, and of today. They take the place of those
 // of the same clients, backends and ways, so the run must have been a long one (REDFENCE_LONG=1).
