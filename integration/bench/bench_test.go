@@ -166,6 +166,52 @@ func TestEverySettingRunsOnRedis(t *testing.T) {
 	}
 }
 
+// TestTheTokenIsAskedForOnOneSide gives the setting fence replies that fit the other side, or none.
+func TestTheTokenIsAskedForOnOneSide(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fenced bool
+		answer string
+	}{
+		"a token where none was asked for": {false, ":7\r\n"},
+		"no token":                         {true, "+OK\r\n"},
+		"refused":                          {true, "$-1\r\n"},
+		"the release is not granted":       {true, ":7\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := answering(t, tc.answer)
+			srv.fenced = tc.fenced
+			w := &window{time.Now(), time.Now().Add(time.Minute)}
+			s := fenceSetting(1)
+			crew, err := hire(s, srv, 0, w.until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer crew.dismiss()
+			crew[0].window = w
+			if err := crew[0].repeat(s.enlist(crew[0])); !errors.Is(err, errWrongReply) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestTokensOfAClientMustRise asks twice for a lock whose token is 7.
+func TestTokensOfAClientMustRise(t *testing.T) {
+	c, err := dial(answering(t, ":7\r\n").addr, time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	last := int64(0)
+	one := &client{conn: c}
+	if err := one.fenced([]byte("a"), &last); err != nil || last != 7 {
+		t.Errorf("error %v, token %d", err, last)
+	}
+	if err := one.fenced([]byte("a"), &last); !errors.Is(err, errWrongReply) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // answering is a server that gives every request the same answer.
 func answering(t *testing.T, answer string) *server {
 	t.Helper()
@@ -234,6 +280,7 @@ func TestUsage(t *testing.T) {
 		"left over":       {"more"},
 		"two comparisons": {"-etcd", "-nodes", "3"},
 		"two others":      {"-etcd", "-pass"},
+		"tokens of etcd":  {"-etcd", "-fence"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -32,6 +32,7 @@ type options struct {
 	nodes    int
 	etcd     bool
 	pass     bool
+	fence    bool
 	etcdPath string
 	shared   bool // etcd's clients share connections
 	dir      string
@@ -119,8 +120,12 @@ func contestants(ctx context.Context, o options, program, dir string) (nodes, se
 	if o.etcd {
 		return clusters(ctx, o, program, dir)
 	}
-	if o.pass {
+	switch {
+	case o.pass:
 		nodes, servers = passing(o, program, dir)
+		return nodes, servers, nil
+	case o.fence:
+		nodes, servers = fencing(o, program, dir)
 		return nodes, servers, nil
 	}
 	if o.nodes == 0 {
@@ -143,6 +148,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
 	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream)")
+	fs.BoolVar(&o.fence, "fence", false, "compare redfence with itself, whose clients ask for no fencing token and then for one; with -nodes in quorum mode")
 	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
 	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")
@@ -156,12 +162,14 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
-	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 || o.exclusive() > 1 {
-		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive, -nodes, -etcd and -pass exclude each other")
+	if fs.NArg() > 0 || o.rounds < 1 || o.duration <= 0 || exclusive(o.nodes > 0, o.etcd, o.pass) || exclusive(o.fence, o.etcd, o.pass) {
+		return o, fmt.Errorf("usage: bench [flags]; -rounds and -duration are positive, -nodes, -etcd and -pass exclude each other, and so do -etcd, -pass and -fence")
 	}
 	if settings == "" {
 		settings = "lock,contended,read,redisson"
 		switch {
+		case o.fence:
+			settings = "fence"
 		case o.nodes > 0:
 			settings = "redlock,redlock-contended,redlock-paused"
 		case o.pass:
@@ -182,14 +190,15 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// exclusive counts the flags of which only one can be given.
-func (o options) exclusive() (n int) {
-	for _, given := range []bool{o.nodes > 0, o.etcd, o.pass} {
+// exclusive tells whether more than one of some flags is given.
+func exclusive(flags ...bool) bool {
+	n := 0
+	for _, given := range flags {
 		if given {
 			n++
 		}
 	}
-	return n
+	return n > 1
 }
 
 // resultFile names the file in a directory after the day.

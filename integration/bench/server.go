@@ -35,6 +35,7 @@ type server struct {
 	// only for a server that is no process of its own.
 	direct  library
 	foreign bool // it does not speak RESP
+	fenced  bool // clients of the setting fence ask it for tokens
 
 	cmd    *exec.Cmd
 	output printed

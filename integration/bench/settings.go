@@ -58,6 +58,8 @@ func makePlan(o options) ([]setting, error) {
 			plan = append(plan, redlockSetting(crowd, true))
 		case "pass":
 			plan = append(plan, forAll(o.clients, passSetting)...)
+		case "fence":
+			plan = append(plan, forAll(o.clients, fenceSetting)...)
 		case "mutex":
 			plan = append(plan, forAll(o.clients, mutexSetting)...)
 		case "mutex-contended":
@@ -66,7 +68,7 @@ func makePlan(o options) ([]setting, error) {
 			plan = append(plan, forAll(o.clients, txnSetting)...)
 		default:
 			return nil, fmt.Errorf("-settings: %q is none of lock, contended, read, redisson; redlock, redlock-contended, "+
-				"redlock-paused; pass; mutex, mutex-contended, txn", name)
+				"redlock-paused; pass; fence; mutex, mutex-contended, txn", name)
 		}
 	}
 	return plan, nil
