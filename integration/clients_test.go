@@ -198,6 +198,7 @@ func java(program string, args ...string) []string {
 type clientRun struct {
 	details  map[string]string // of the cases that passed
 	failures map[string]string // the reasons of the others
+	stdout   string
 	stderr   string
 	err      error // exit code other than 0, or out of time
 }
@@ -218,7 +219,7 @@ func execClient(argv ...string) clientRun {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
-	run := clientRun{stderr: stderr.String(), err: errors.Join(err, ctx.Err())}
+	run := clientRun{stdout: stdout.String(), stderr: stderr.String(), err: errors.Join(err, ctx.Err())}
 	run.details, run.failures = parseCases(&stdout)
 	return run
 }
