@@ -108,6 +108,46 @@ func TestQuorumAWipedNodeLearnsWhatResourcesHaveSeen(t *testing.T) {
 	}
 }
 
+// TestQuorumChecksInTransactionsGoOn leaves a higher token on one node of two that are up, as a check does whose proxy is killed: a
+// check is refused all the same, also where the reply is that of a transaction or a script, on which a majority must agree.
+func TestQuorumChecksInTransactionsGoOn(t *testing.T) {
+	const check = "return redis.call('FENCE.CHECK', KEYS[1], ARGV[1])"
+	for name, ask := range map[string]func(c *harness.Conn) harness.Reply{
+		"a command": func(c *harness.Conn) harness.Reply { return c.Do("FENCE.CHECK", "r", "150") },
+		"a script":  func(c *harness.Conn) harness.Reply { return c.Do("EVAL", check, "1", "r", "150") },
+		"a transaction": func(c *harness.Conn) harness.Reply {
+			c.Want("OK", "MULTI")
+			c.Want("QUEUED", "FENCE.CHECK", "r", "150")
+			return inner(c.Do("EXEC"))
+		},
+		"a script in a transaction": func(c *harness.Conn) harness.Reply {
+			c.Want("OK", "MULTI")
+			c.Want("QUEUED", "EVAL", check, "1", "r", "150")
+			return inner(c.Do("EXEC"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := harness.StartQuorum(t, 3)
+			c := harness.Dial(t, q.Addr)
+			c.Want("(integer) 1", "FENCE.CHECK", "r", "100")
+			harness.Dial(t, q.Nodes[0].Addr).Want("OK", "SET", "__redfence__fence:r", "200")
+			q.Nodes[2].Kill()
+			harness.Eventually(t, patience, func() bool { return strings.Contains(c.Do("INFO", "quorum").Text, "quorum_counted:2\r\n") })
+			if reply := ask(c); reply.String() != "(integer) 0" {
+				t.Fatalf("answered %s", reply)
+			}
+		})
+	}
+}
+
+// inner is the only reply of a transaction, or the error in its place.
+func inner(r harness.Reply) harness.Reply {
+	if len(r.Elems) == 1 {
+		return r.Elems[0]
+	}
+	return r
+}
+
 // wantSeen looks at what each node remembers of the resource r.
 func wantSeen(t *testing.T, r *ring, tokens ...string) {
 	t.Helper()

@@ -159,5 +159,5 @@ func (r *request) again(pause time.Duration) {
 	r.tries++
 	e.stats.retried.Add(1)
 	pause += time.Duration(e.cfg.Random(int64(retrySpread << min(r.tries-1, maxDoublings))))
-	e.cfg.Clock.AfterFunc(pause, func() { e.try(r) })
+	e.cfg.Clock.AfterFunc(pause, func() { e.level(r, r.resources(), func() { e.try(r) }) })
 }

@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"strings"
+
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/quorum/runner"
@@ -104,4 +106,43 @@ func (e *Engine) spread(r *request, last resp.Value) {
 		}
 		r.answer(last)
 	})
+}
+
+// resources are those that a request asks about, as far as its line tells: a script names them among its keys.
+func (r *request) resources() (list []string) {
+	for i, q := range r.call.Requests {
+		switch {
+		case q.Spec.Name == "fence.check", q.Spec.Name == "fence.last":
+			list = append(list, q.Args[1])
+		case isScript(q) && r.asksResources(i):
+			list = append(list, q.Keys()...)
+		}
+	}
+	return list
+}
+
+// asksResources tells whether the script of a command may ask about resources.
+func (r *request) asksResources(at int) bool {
+	text := r.text
+	if r.block.texts != nil {
+		text = r.block.texts[at]
+	}
+	return text != nil && strings.Contains(strings.ToLower(text.Raw), "fence.")
+}
+
+// level makes a majority see what any of them has seen of resources, so that a transaction or a script that asks about them can
+// be answered alike: what a check of another has left on a minority would else divide the nodes for as long as one is down.
+func (e *Engine) level(r *request, resources []string, then func()) {
+	if len(resources) == 0 {
+		then()
+		return
+	}
+	next := func(commands.Result) { e.level(r, resources[1:], then) }
+	q, err := commands.Bind([]string{"FENCE.LAST", resources[0]}, r.db)
+	if err != nil {
+		next(commands.Result{})
+		return
+	}
+	call := &commands.Call{Requests: []*commands.Request{q}, Done: next}
+	e.fenceLast(&request{engine: e, call: call, db: r.db, began: r.began})
 }
