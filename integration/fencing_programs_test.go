@@ -59,7 +59,7 @@ func recipeDir(t *testing.T, client string) string {
 	if client != "node" {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp("clients/node/node_modules", "recipe-")
+	dir, err := os.MkdirTemp("clients/node/node_modules", "recipe-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir

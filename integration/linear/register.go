@@ -78,6 +78,7 @@ func CheckRegister(ops []Look, loose bool, patience time.Duration) *Finding {
 		return &Finding{Report: registerReport(list, info)}
 	case porcupine.Unknown:
 		return &Finding{Undecided: true, Report: fmt.Sprintf("%d operations", len(list))}
+	case porcupine.Ok:
 	}
 	return nil
 }
