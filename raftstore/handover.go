@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,10 +13,13 @@ import (
 )
 
 const (
-	// hotFor is how long after a change of a lock its refused attempts are held back.
-	hotFor = 5 * time.Millisecond
-	// heldBack is how long a refused attempt on a hot lock waits for the next change before it is answered.
-	heldBack = time.Millisecond
+	// hotFor is how long after a change of a lock its refused attempts are held back at least, and maxHotFor at most: in
+	// between, it is as long as a few changes take.
+	hotFor, maxHotFor = 5 * time.Millisecond, 100 * time.Millisecond
+	// hotPaces is how many changes that is.
+	hotPaces = 4
+	// heldBack is how long a refused attempt on a hot lock waits for its turn at most before it is answered.
+	heldBack = 10 * time.Millisecond
 	// parkedFor is hotFor when attempts are parked: who waits for a lock that is held for longer gains nothing by it.
 	parkedFor = time.Second
 	// maxContended is how many contended locks are remembered; then those without attempts are forgotten.
@@ -53,8 +57,12 @@ type lockKey struct {
 
 // contention is a lock that somebody was refused.
 type contention struct {
-	changed  time.Time // when something that may have released it last went into the queue
-	attempts []*attempt
+	changed  time.Time     // when something that may have released it last went into the queue
+	pace     time.Duration // from one change to the next, smoothed
+	flying   int           // changes that are in the queue or in the log
+	free     bool          // no attempt has followed the last of them
+	attempts []*attempt    // the oldest first
+	timer    *time.Timer   // when the oldest are refused; nil before the first one
 }
 
 // attempt is a refused attempt that is held back.
@@ -62,12 +70,16 @@ type attempt struct {
 	waiting
 	refusal resp.Value
 	lock    *contention
-	timer   *time.Timer
-	taken   atomic.Bool // somebody answers it or has put it into the queue
+	due     time.Time // when it is refused
+	taken   bool      // somebody answers it or has put it into the queue; handOver.mu guards it
 }
 
-// take claims the attempt for the caller.
-func (a *attempt) take() bool { return !a.taken.Swap(true) }
+// take claims the attempt for the caller. handOver.mu is held.
+func (a *attempt) take() bool {
+	free := !a.taken
+	a.taken = true
+	return free
+}
 
 // wantsAbsent tells whether a call is an attempt to take a lock that fails while the key is there, and says nothing
 // else: SET with NX, and SETNX.
@@ -80,28 +92,67 @@ func wantsAbsent(c *commands.Call) bool {
 	return ok && opts.When == args.IfAbsent && !opts.Get
 }
 
-// hold keeps a refused attempt back when its lock changes hands quickly. Else the caller answers it.
-func (h *handOver) hold(w waiting, refusal resp.Value) *attempt {
+// hold keeps a refused attempt back when its lock changes hands quickly, or puts it behind a change of the lock that was
+// not applied yet when it was tried. Else the caller answers it.
+func (h *handOver) hold(w waiting, refusal resp.Value, enqueue func(waiting) bool) (a *attempt, queued bool) {
 	r := w.call.Requests[0]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lock := h.locks[lockKey{r.DB, r.Args[1]}]
-	if lock == nil {
+	switch {
+	case lock == nil:
 		h.remember(lockKey{r.DB, r.Args[1]})
-		return nil
+		return nil, false
+	case lock.flying > 0 && lock.free:
+		lock.free = false
+		enqueue(w)
+		return nil, true
+	case w.since.Sub(lock.changed) > lock.hotFor(h.hotFor):
+		return nil, false
 	}
-	if w.since.Sub(lock.changed) > h.hotFor {
-		return nil
-	}
-	a := &attempt{waiting: w, refusal: refusal, lock: lock}
+	a = &attempt{waiting: w, refusal: refusal, lock: lock, due: time.Now().Add(h.heldBack)}
 	lock.attempts = append(lock.attempts, a)
-	a.timer = time.AfterFunc(h.heldBack, func() {
-		if a.take() {
-			h.drop(a)
-			a.refuse()
-		}
-	})
-	return a
+	if len(lock.attempts) == 1 {
+		h.wind(lock, h.heldBack)
+	}
+	return a, false
+}
+
+// hotFor is how long after a change of the lock its attempts are held back.
+func (c *contention) hotFor(atLeast time.Duration) time.Duration {
+	return max(atLeast, min(hotPaces*c.pace, maxHotFor))
+}
+
+// wind sets the timer of a lock.
+func (h *handOver) wind(lock *contention, d time.Duration) {
+	if lock.timer == nil {
+		lock.timer = time.AfterFunc(d, func() { h.refuse(lock) })
+		return
+	}
+	lock.timer.Reset(d)
+}
+
+// refuse answers the attempts that are due, or nearly so, with the refusal that they had coming.
+func (h *handOver) refuse(lock *contention) {
+	for _, a := range h.due(lock, time.Now()) {
+		a.refuse()
+	}
+}
+
+// due takes the attempts that are due before long, and winds the timer for those that are left.
+func (h *handOver) due(lock *contention, now time.Time) []*attempt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	if len(lock.attempts) > 0 && !lock.attempts[0].due.After(now) {
+		n = sort.Search(len(lock.attempts), func(i int) bool { return lock.attempts[i].due.Sub(now) > h.heldBack/4 })
+	}
+	over := slices.DeleteFunc(slices.Clone(lock.attempts[:n]), func(a *attempt) bool { return !a.take() })
+	lock.attempts = slices.Delete(lock.attempts, 0, n)
+	if len(lock.attempts) > 0 {
+		h.wind(lock, lock.attempts[0].due.Sub(now))
+	}
+	return over
 }
 
 // refuse answers the attempt with the refusal that it had coming.
@@ -114,13 +165,7 @@ func (a *attempt) refuse() {
 	a.stream.store.confirm(trial{a.waiting, a.refusal})
 }
 
-// drop forgets an attempt that is settled. What has no attempts left stays: it is known to be contended.
-func (h *handOver) drop(a *attempt) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a.lock.remove(a)
-}
-
+// remove forgets an attempt that is settled. What has no attempts left stays: it is known to be contended.
 func (c *contention) remove(a *attempt) {
 	c.attempts = slices.DeleteFunc(c.attempts, func(b *attempt) bool { return a == b })
 }
@@ -138,14 +183,18 @@ func (h *handOver) remember(k lockKey) {
 }
 
 // follow puts the oldest attempt on a lock into the queue, if there is one, behind a call that may release the lock.
-func (h *handOver) follow(k lockKey, now time.Time, enqueue func(waiting)) {
+func (h *handOver) follow(k lockKey, now time.Time, enqueue func(waiting) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lock := h.locks[k]
 	if lock == nil {
 		return
 	}
-	lock.changed = now
+	if !lock.changed.IsZero() {
+		lock.pace += (min(now.Sub(lock.changed), maxHotFor) - lock.pace) / 4
+	}
+	lock.changed, lock.free = now, false
+	lock.flying++
 	for len(lock.attempts) > 0 {
 		a := lock.attempts[0]
 		lock.attempts = slices.Delete(lock.attempts, 0, 1)
@@ -153,21 +202,29 @@ func (h *handOver) follow(k lockKey, now time.Time, enqueue func(waiting)) {
 			return
 		}
 	}
+	lock.free = true
 }
 
-// submit puts an attempt into the queue unless it is settled already; handOver.mu is held. So who finds it settled
+// settled takes note that a change is not in the log any more: what is refused now has seen it.
+func (h *handOver) settled(k lockKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if lock := h.locks[k]; lock != nil && lock.flying > 0 {
+		lock.flying--
+	}
+}
+
+// submit puts an attempt into the queue unless it is settled already, or its session is over; handOver.mu is held. So who finds it settled
 // under that lock knows that it has its place in the queue, and can put what comes next behind it.
-func (a *attempt) submit(enqueue func(waiting)) bool {
+func (a *attempt) submit(enqueue func(waiting) bool) bool {
 	if !a.take() {
 		return false
 	}
-	a.timer.Stop()
-	enqueue(a.waiting)
-	return true
+	return enqueue(a.waiting)
 }
 
 // release puts an attempt into the queue in front of what its session asks for next.
-func (h *handOver) release(a *attempt, enqueue func(waiting)) {
+func (h *handOver) release(a *attempt, enqueue func(waiting) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a.submit(enqueue)
@@ -176,6 +233,14 @@ func (h *handOver) release(a *attempt, enqueue func(waiting)) {
 
 // followUp puts attempts into the queue behind a call that may release what they wait for: one for each key.
 func (s *Store) followUp(c *commands.Call, now time.Time) {
+	s.changes(c, func(k lockKey) { s.handOver.follow(k, now, s.enqueue) })
+}
+
+// followed takes note that a call is settled behind which attempts may have been put.
+func (s *Store) followed(c *commands.Call) { s.changes(c, s.handOver.settled) }
+
+// changes calls f for the locks that a call may release, unless none is contended.
+func (s *Store) changes(c *commands.Call, f func(lockKey)) {
 	if !s.handOver.any.Load() || wantsAbsent(c) {
 		return
 	}
@@ -184,7 +249,7 @@ func (s *Store) followUp(c *commands.Call, now time.Time) {
 			continue
 		}
 		for _, key := range r.Keys() {
-			s.handOver.follow(lockKey{r.DB, key}, now, s.enqueue)
+			f(lockKey{r.DB, key})
 		}
 	}
 }

@@ -83,27 +83,29 @@ func TestReleaseWaitsForTheQueue(t *testing.T) {
 		since: time.Now(), stream: &Stream{},
 		call: &commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "me", "NX")}},
 	}
-	h.hold(w, resp.Value{})
-	h.follow(k, w.since, func(waiting) { t.Error("nobody waits yet") })
+	h.heldBack = time.Hour
+	never := func(waiting) bool { t.Error("nobody is to be put into the queue"); return true }
+	h.hold(w, resp.Value{}, never)
+	h.follow(k, w.since, never)
+	h.settled(k)
 	w.call.Done = func(commands.Result) {}
-	a := h.hold(w, resp.Value{})
-	for a != nil && !a.timer.Stop() { // it was answered already: a busy machine
-		a = h.hold(w, resp.Value{})
-	}
+	a, _ := h.hold(w, resp.Value{}, never)
 	if a == nil {
 		t.Fatal("the attempt was not held back")
 	}
+	defer a.lock.timer.Stop()
 	taken, queued, returned := make(chan bool), make(chan bool), make(chan bool)
-	go h.follow(k, w.since, func(waiting) {
+	go h.follow(k, w.since, func(waiting) bool {
 		close(taken)
 		select {
 		case <-returned: // too early
 		case <-time.After(50 * time.Millisecond):
 			close(queued)
 		}
+		return true
 	})
 	<-taken
-	h.release(a, func(waiting) { t.Error("put into the queue twice") })
+	h.release(a, never)
 	select {
 	case <-queued:
 	default:
@@ -147,6 +149,7 @@ func TestASessionsOrderSurvivesAHandOver(t *testing.T) {
 func TestHandOverForgetsWhatIsSettled(t *testing.T) {
 	h := newHandOver(hotFor, heldBack)
 	st := &Stream{store: &Store{machine: newMachine(DefaultConfig("").Scripts)}}
+	finish := func(w waiting) bool { w.finish(commands.Result{}); return true }
 	for i := range 2 * maxContended {
 		name := "order" + strconv.Itoa(i)
 		done := make(chan struct{})
@@ -154,18 +157,19 @@ func TestHandOverForgetsWhatIsSettled(t *testing.T) {
 			Requests: []*commands.Request{request(t, "SET", name, "me", "NX")},
 			Done:     func(commands.Result) { close(done) },
 		}}
-		h.hold(w, resp.Value{})
-		h.follow(lockKey{0, name}, w.since, func(waiting) {})
-		a := h.hold(w, resp.Value{})
+		h.hold(w, resp.Value{}, finish)
+		h.follow(lockKey{0, name}, w.since, finish)
+		h.settled(lockKey{0, name})
+		a, _ := h.hold(w, resp.Value{}, finish)
 		switch {
 		case a == nil:
 			t.Fatal("not held back")
 		case i%2 == 0:
-			h.release(a, func(w waiting) { w.finish(commands.Result{}) })
+			h.release(a, finish)
 		case i%512 == 1:
 			<-done // by its timer
 		default:
-			h.follow(lockKey{0, name}, w.since, func(w waiting) { w.finish(commands.Result{}) })
+			h.follow(lockKey{0, name}, w.since, finish)
 		}
 	}
 	h.mu.Lock()
@@ -209,4 +213,94 @@ func TestAParkedAttemptIsGrantedInTurn(t *testing.T) {
 	if v := do(t, owner, "GET", "lock").Reply; !v.IsNull() {
 		t.Errorf("a session that is over was given the lock: %+v", v)
 	}
+}
+
+// TestAnAttemptBehindAReleaseIsNotHeldBack: the release is in the log already, so to wait for the next one would leave the lock
+// to nobody.
+func TestAnAttemptBehindAReleaseIsNotHeldBack(t *testing.T) {
+	h := newHandOver(time.Minute, time.Hour)
+	k := lockKey{0, "lock"}
+	defer func() { h.locks[k].timer.Stop() }()
+	w := waiting{
+		since: time.Now(), stream: &Stream{},
+		call: &commands.Call{Requests: []*commands.Request{request(t, "SET", "lock", "me", "NX")}},
+	}
+	queued := 0
+	enqueue := func(waiting) bool { queued++; return true }
+	hold := func() (held, behind bool) {
+		a, behind := h.hold(w, resp.Value{}, enqueue)
+		return a != nil, behind
+	}
+	hold() // now it is known to be contended
+	h.follow(k, w.since, enqueue)
+	steps := []struct {
+		name         string
+		before       func()
+		held, behind bool
+	}{
+		{"the first is put behind the release", func() {}, false, true},
+		{"the next one waits for the first", func() {}, true, false},
+		{"and follows a release", func() { h.follow(k, w.since, enqueue) }, true, false},
+		{"a release that is applied has been seen", func() {
+			h.follow(k, w.since, enqueue) // takes the one that is held back
+			h.follow(k, w.since, enqueue)
+			for range 4 {
+				h.settled(k)
+			}
+		}, true, false},
+	}
+	for _, tt := range steps {
+		tt.before()
+		if held, behind := hold(); held != tt.held || behind != tt.behind {
+			t.Errorf("%s: held back %v, put into the queue %v", tt.name, held, behind)
+		}
+	}
+	if queued != 3 {
+		t.Errorf("%d were put into the queue, want 3", queued)
+	}
+}
+
+// TestHowLongALockIsHot: as long as a few changes take, between bounds.
+func TestHowLongALockIsHot(t *testing.T) {
+	tests := []struct {
+		name      string
+		gap, want time.Duration
+	}{
+		{"fast", time.Millisecond, hotFor},
+		{"slow", 10 * time.Millisecond, 40 * time.Millisecond},
+		{"very slow", time.Second, maxHotFor},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h, k, now := newHandOver(hotFor, heldBack), lockKey{0, "lock"}, time.Now()
+			h.remember(k)
+			for range 100 {
+				now = now.Add(tt.gap)
+				h.follow(k, now, nil)
+			}
+			if got := h.locks[k].hotFor(hotFor).Round(time.Millisecond); got != tt.want {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestDueTogether: attempts that are due at about the same time are refused by one go of the timer, and no others.
+func TestDueTogether(t *testing.T) {
+	h, now := newHandOver(hotFor, time.Hour), time.Now()
+	lock := &contention{changed: now}
+	h.locks[lockKey{0, "lock"}] = lock
+	for _, after := range []time.Duration{0, 10, 14, 16, 59} {
+		lock.attempts = append(lock.attempts, &attempt{lock: lock, due: now.Add(after * time.Minute)})
+	}
+	lock.attempts[1].take() // by who has put it into the queue
+	for i, tt := range []struct {
+		at          time.Duration
+		taken, left int
+	}{{-time.Minute, 0, 5}, {0, 2, 2}, {15 * time.Minute, 0, 2}, {16 * time.Minute, 1, 1}} {
+		if n := len(h.due(lock, now.Add(tt.at))); n != tt.taken || len(lock.attempts) != tt.left {
+			t.Errorf("step %d: %d are refused and %d are left, want %d and %d", i, n, len(lock.attempts), tt.taken, tt.left)
+		}
+	}
+	lock.timer.Stop()
 }

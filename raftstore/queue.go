@@ -33,6 +33,7 @@ func (w waiting) finish(r commands.Result) { w.end(forward.Done, r) }
 func (w waiting) end(f forward.Fate, r commands.Result) {
 	if w.stream != nil {
 		w.stream.pending.Add(-1)
+		w.stream.store.followed(w.call)
 	}
 	w.tell(f, r)
 }

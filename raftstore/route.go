@@ -176,8 +176,9 @@ func (s *Store) run(w waiting, logged bool) {
 		}
 	}
 	st.pending.Add(1)
-	s.enqueue(w)
-	s.followUp(w.call, w.since)
+	if s.enqueue(w) {
+		s.followUp(w.call, w.since)
+	}
 }
 
 // there is the route of a node that follows: its connection to the leader.

@@ -67,8 +67,9 @@ func (st *Stream) Submit(c *commands.Call) {
 		}
 	}
 	st.pending.Add(1)
-	s.enqueue(w)
-	s.followUp(c, w.since)
+	if s.enqueue(w) {
+		s.followUp(c, w.since)
+	}
 	if !c.More {
 		s.propose()
 	}
@@ -99,22 +100,26 @@ func (s *Store) stamp(lead *leadership) keyspace.Stamp {
 // answer gives a call the reply that it got without the log. A refused attempt on a lock that changes hands quickly
 // is held back for a moment.
 func (st *Stream) answer(w waiting, v resp.Value) {
-	if !st.heldBack(w, v) {
+	switch {
+	case !st.heldBack(w, v):
 		st.done(w.call, v)
+	case !w.call.More:
+		st.store.propose()
 	}
 }
 
-// heldBack tells whether an attempt is held back. Then it counts as pending.
+// heldBack tells whether an attempt is held back, or is in the queue for the log. Then it counts as pending.
 func (st *Stream) heldBack(w waiting, v resp.Value) bool {
 	if !v.IsNull() || !wantsAbsent(w.call) {
 		return false
 	}
 	st.pending.Add(1)
-	if st.held = st.store.handOver.hold(w, v); st.held != nil {
-		return true
+	held, queued := st.store.handOver.hold(w, v, st.store.enqueue)
+	st.held = held
+	if held == nil && !queued {
+		st.pending.Add(-1)
 	}
-	st.pending.Add(-1)
-	return false
+	return held != nil || queued
 }
 
 // done answers a call that has not been counted as pending.
@@ -123,18 +128,19 @@ func (st *Stream) done(c *commands.Call, v resp.Value) {
 	c.Done(commands.Result{Reply: v})
 }
 
-// enqueue puts a call into the queue for the log. Its stream has counted it.
-func (s *Store) enqueue(w waiting) {
+// enqueue puts a call into the queue for the log, or refuses it. Its stream has counted it.
+func (s *Store) enqueue(w waiting) bool {
 	err := s.queue.push(w)
 	if err == nil {
-		return
+		return true
 	}
 	refused := commands.Result{Reply: resp.ReplyFor(err)}
 	if w.ticket != nil {
 		go w.end(forward.Refused, refused) // not here: the caller may hold origin.turn
-		return
+		return false
 	}
 	w.end(forward.Refused, refused)
+	return false
 }
 
 // mayChangeNothing tells whether a call is worth a try without the log.
