@@ -46,7 +46,7 @@ type Config struct {
 	// proposes an entry holds for it on all nodes.
 	MaxMemory int64
 	// Park is for how long at most a refused attempt on a contended lock is kept, to be granted in the order of arrival when
-	// the lock is released; 0 is only for a moment, and only while the lock changes hands quickly.
+	// the lock is released; 0 is for 10 ms at most, and only while the lock changes hands quickly.
 	Park time.Duration
 	// FenceMemory is for how long FENCE.CHECK remembers a token; 0 is commands.FenceMemory. As with MaxMemory, that of the
 	// proposing node holds.

@@ -41,7 +41,7 @@ type handOver struct {
 
 func (c Config) newHandOver() handOver {
 	if c.Park > 0 {
-		return newHandOver(parkedFor, c.Park)
+		return newHandOver(parkedFor, max(c.Park, c.heldBack))
 	}
 	return newHandOver(c.hotFor, c.heldBack)
 }

@@ -108,7 +108,8 @@ func addServeFlags(fs *pflag.FlagSet) {
 	fs.String("raft-advertise", d.RaftAdvertise, "address that other members use for this one; --raft-listen when not given")
 	fs.Int("bootstrap-expect", d.BootstrapExpect, "number of members that form a new cluster; 0 or 1 is a single node")
 	fs.StringSlice("join", d.Join, "addresses of the other members, host:port,...")
-	fs.Duration("park", d.Park, "how long a refused SET NX may wait for the release, first come first served; 0 is off (raft mode)")
+	fs.Duration("park", d.Park, "how long a refused SET NX may wait for the release, first come first served; "+
+		"0 is up to 10 ms, and only while the lock changes hands quickly (raft mode)")
 	fs.StringSlice("sentinel-listen", d.SentinelListen, "addresses that answer as Redis Sentinels, host:port,...")
 	fs.String("sentinel-master", d.SentinelMaster, "master name that the Sentinel face answers for")
 	fs.String("announce", d.Announce, "address that the Sentinel face names; --listen when not given")
