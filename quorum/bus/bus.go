@@ -76,6 +76,7 @@ type topic struct {
 	ready     func(error) // nil once it was called
 	timer     *time.Timer // fires when a majority did not confirm in time
 	confirmed uint64      // by node, a bit for each
+	late      late
 }
 
 // count is how many nodes have confirmed.
@@ -175,6 +176,9 @@ func (b *Bus) confirm(node int, name commands.Topic) {
 		return
 	}
 	before := t.count()
+	if t.ready == nil && t.steady() >= b.need {
+		t.late.note(node, time.Now().Add(b.cfg.Keep))
+	}
 	t.confirmed |= 1 << node
 	regained := t.ready == nil && before < b.need && t.count() >= b.need
 	var ready func(error)
@@ -201,6 +205,7 @@ func (b *Bus) void(node int) {
 		if t.ready == nil && before >= b.need && t.count() < b.need {
 			missed = append(missed, name)
 		}
+		b.rely(t)
 	}
 	b.mu.Unlock()
 	for _, name := range missed {

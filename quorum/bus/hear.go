@@ -26,7 +26,7 @@ func (b *Bus) hear(node int, m *redis.Message) {
 	switch {
 	case wrapped && letter.From == b.cfg.Sender: // this process has delivered it already
 	case wrapped:
-		b.open(m.Channel, letter)
+		b.open(node, m, letter)
 	default:
 		b.raw(node, m)
 	}
@@ -34,9 +34,16 @@ func (b *Bus) hear(node int, m *redis.Message) {
 
 // open delivers the first copy of a letter. The lock is held meanwhile, so that the letters of one sender are
 // delivered in the order in which they come, whatever node they come from.
-func (b *Bus) open(channel string, l envelope.Letter) {
+func (b *Bus) open(node int, m *redis.Message, l envelope.Letter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.hold(node, m, l) {
+		b.deliver(m.Channel, l)
+	}
+}
+
+// deliver passes a letter on that was not yet. The lock is held.
+func (b *Bus) deliver(channel string, l envelope.Letter) {
 	if !b.seen.First(l.From, l.Number) {
 		return
 	}
