@@ -67,12 +67,19 @@ func (r *request) start() {
 }
 
 // track notes the keys that the session is about to read, if it keeps copies. That is before they are read, so that no
-// change slips in between. Of a script all keys count that its call names, as in Redis 7.0, for it may read them.
+// change slips in between.
 func (r *request) track() {
-	if !r.call.Track {
-		return
+	if list := r.reads(); len(list) > 0 {
+		r.engine.cfg.Sink.Accessed(r.call.Session, list)
 	}
-	var list []commands.Access
+}
+
+// reads are the keys that the request reads, if its session keeps copies. Of a script all keys count that its call
+// names, as in Redis 7.0, for it may read them.
+func (r *request) reads() (list []commands.Access) {
+	if !r.call.Track {
+		return nil
+	}
 	for _, q := range r.call.Requests {
 		if q.Spec.Flags.Has(commands.ReadOnly) || q.Spec.Group == commands.Scripting {
 			for _, key := range q.Keys() {
@@ -80,9 +87,15 @@ func (r *request) track() {
 			}
 		}
 	}
-	if len(list) > 0 {
-		r.engine.cfg.Sink.Accessed(r.call.Session, list)
-	}
+	return list
+}
+
+// readBack are the keys that the request changed and may have read after that. A session that is not told of its own
+// changes goes on tracking these (rueidislock takes a lock with SET and GET in one script, so that it hears of its end).
+func (r *request) readBack(changed []commands.Access) []commands.Access {
+	return slices.DeleteFunc(r.reads(), func(read commands.Access) bool {
+		return !slices.ContainsFunc(changed, func(c commands.Access) bool { return c.Key == read.Key })
+	})
 }
 
 // onlyReads tells whether no part of the request can change anything.

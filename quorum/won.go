@@ -191,7 +191,8 @@ func (a *attempt) announce(winner *tally.Answer, messages []commands.Message) (r
 			e.cfg.Sink.Ready(r.db, key)
 		}
 		if e.cfg.Sink.Tracking() && len(winner.Writes) > 0 {
-			e.cfg.Sink.Accessed(r.call.Session, changes(winner.Writes))
+			changed := changes(winner.Writes)
+			e.cfg.Sink.Accessed(r.call.Session, append(changed, r.readBack(changed)...))
 		}
 	})
 	return receivers
