@@ -108,7 +108,7 @@ func (e *Engine) send(r *request) {
 // attempt is a new one at a request.
 func (e *Engine) attempt(r *request) *attempt {
 	a := &attempt{request: r, engine: e, votes: tally.NewVotes(len(e.cfg.Nodes)), sending: true}
-	a.votes.Again = len(r.past) > 0
+	a.votes.Again, a.votes.Releases = len(r.past) > 0, r.releases()
 	a.late, a.written = make([]bool, len(e.cfg.Nodes)), make([]atomic.Int32, len(e.cfg.Nodes))
 	a.op = &runner.Run{
 		Requests: r.call.Requests, Block: r.call.Block, Watched: r.call.Watched, Text: r.text, Texts: r.block.texts, Given: r.block.given,

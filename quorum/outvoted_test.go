@@ -109,6 +109,12 @@ func foundAnothers() *tally.Answer {
 	return a
 }
 
+// forgetful is the answer of a node that may have forgotten.
+func forgetful(a *tally.Answer) *tally.Answer {
+	a.Quarantined = true
+	return a
+}
+
 func foundLeftover() *tally.Answer {
 	a := foundNone()
 	a.Seen = []tally.Seen{{Key: "lock", Version: tally.Version{Number: 2, Request: "r.1"}, Exists: true}}
@@ -158,6 +164,7 @@ func TestAReleaseByAMinority(t *testing.T) {
 		{"the third does not answer", [][3]*tally.Answer{{foundNone(), foundNone(), nil}}, 0},
 		{"a majority has somebody else's", [][3]*tally.Answer{{foundAnothers(), foundAnothers(), endedLock()}}, 0},
 		{"a majority has what was granted to nobody", [][3]*tally.Answer{{foundAnothers(), foundLeftover(), endedLock()}}, 1},
+		{"one that may have forgotten has somebody else's", [][3]*tally.Answer{{foundAnothers(), forgetful(foundAnothers()), endedLock()}}, 1},
 		{"it was alone to answer before, and another finds it now, beside somebody else's", [][3]*tally.Answer{
 			{endedLock(), nil, nil}, {foundAnothers(), foundAnothers(), endedLock()},
 		}, 1},
@@ -181,6 +188,20 @@ func TestAReleaseByAMinority(t *testing.T) {
 				t.Errorf("replies %v, want one: %d", m.replies, tt.want)
 			}
 		})
+	}
+}
+
+// A node that may have forgotten the hold does not tell its holder that it has none, when it has the key for somebody else
+// since: the third node, which does not answer, may have it.
+func TestAReleaseBesideAForgetfulNode(t *testing.T) {
+	m := newMuted()
+	m.submit(t, "DEL", "lock")
+	for i, a := range []*tally.Answer{foundAnothers(), forgetful(foundAnothers()), nil} {
+		m.nodes[i].answer(a)
+	}
+	m.drain()
+	if len(m.replies) != 1 || !m.replies[0].IsErr() {
+		t.Errorf("replies %v, want an error", m.replies)
 	}
 }
 

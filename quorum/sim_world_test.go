@@ -93,7 +93,7 @@ func newWorld(seed uint64, b bug, tracing bool) *world {
 	}
 	w.book = newBook(w)
 	w.ttls = [][]time.Duration{{60e6, 120e6, 400e6}, {400e6, 2e9}, {5e9, 20e9}}[w.rng.IntN(3)]
-	w.patience = []time.Duration{2e6, 20e6, 150e6}[w.rng.IntN(3)]
+	w.patience = []time.Duration{3e5, 2e6, 20e6, 150e6}[w.rng.IntN(4)]
 	for i := range w.plan.nodes {
 		w.nodes = append(w.nodes, newSimNode(w, i))
 	}

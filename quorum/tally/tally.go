@@ -26,6 +26,9 @@ type Votes struct {
 	// Again says that earlier attempts at the request were lost and put back. What looks like a renewal may be an
 	// acquisition, then, that came upon what they have left, and must have found the same versions like any other.
 	Again bool
+	// Releases says that the request only ends holds. A node that may have forgotten the hold does not say that there is
+	// none then, whatever else it has for the key.
+	Releases bool
 
 	answers []*Answer // by node, nil as long as it may come
 	winners []int
@@ -99,6 +102,9 @@ func (v *Votes) agree(a *Answer) int {
 // way. What is absent there may have been forgotten, and so may what came after the version that it has: a counted node
 // that is as far behind proves nothing. So nothing is granted on its vote.
 func (v *Votes) vouched(a *Answer) bool {
+	if v.Releases && !a.Wrote() {
+		return false
+	}
 	return slices.ContainsFunc(v.answers, func(b *Answer) bool {
 		return b != nil && b.Answered() && !b.Quarantined && v.same(a, b) && knows(a, b)
 	})

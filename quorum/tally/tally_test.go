@@ -330,3 +330,24 @@ func TestMessagesOfAllWinnersArePublished(t *testing.T) {
 		})
 	}
 }
+
+// What a node that may have forgotten has for a key since does not say that it had no hold of it before.
+func TestReleasesAskWhoHasNotForgotten(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []*Answer
+		want    Verdict
+	}{
+		{"it has somebody else's", []*Answer{quarantined(knowing(refused(), v3)), knowing(refused(), v3), silent()}, Lost},
+		{"it has the hold", []*Answer{quarantined(released(v3)), released(v3), silent()}, Won},
+		{"two others have somebody else's", []*Answer{quarantined(refused()), knowing(refused(), v3), knowing(refused(), v3)}, Won},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := votesOf(tt.answers...)
+			v.Releases = true
+			if got := v.Verdict(); got != tt.want {
+				t.Errorf("verdict %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
