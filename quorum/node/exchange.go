@@ -238,7 +238,7 @@ func (s *stream) deliver(received time.Duration, replies []any) {
 
 // read is the result of one operation.
 func (s *stream) read(op runner.Op, call *answering, reply any) runner.Result {
-	failure, failed := reply.(errorReply)
+	failure, failed := reply.(replyError)
 	switch {
 	case !failed && call.isLock:
 		return runner.DecodeLock(op, reply, call.at, call.asked, &s.memory)

@@ -14,16 +14,16 @@ import (
 // (https://redis.io/docs/latest/develop/reference/protocol-spec/).
 var errProtocol = errors.New("no reply that the protocol knows")
 
-// errorReply is an error that a server answered.
-type errorReply string
+// replyError is an error that a server answered.
+type replyError string
 
 // Error implements error.
-func (e errorReply) Error() string { return string(e) }
+func (e replyError) Error() string { return string(e) }
 
 // maxReply bounds the length of a bulk string, as Redis does.
 const maxReply = 512 << 20
 
-// readReply reads a reply in RESP2: nil, int64, string, errorReply or []any.
+// readReply reads a reply in RESP2: nil, int64, string, replyError or []any.
 func readReply(r *bufio.Reader) (any, error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -37,7 +37,7 @@ func readReply(r *bufio.Reader) (any, error) {
 	case '+':
 		return text, nil
 	case '-':
-		return errorReply(text), nil
+		return replyError(text), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {

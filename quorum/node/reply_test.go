@@ -15,13 +15,13 @@ func TestReadReply(t *testing.T) {
 		want       any
 	}{
 		{"status", "+OK\r\n", "OK"},
-		{"error", "-ERR no\r\n", errorReply("ERR no")},
+		{"error", "-ERR no\r\n", replyError("ERR no")},
 		{"number", ":-7\r\n", int64(-7)},
 		{"bulk", "$5\r\na\r\nbc\r\n", "a\r\nbc"},
 		{"empty bulk", "$0\r\n\r\n", ""},
 		{"no bulk", "$-1\r\n", nil},
 		{"no array", "*-1\r\n", nil},
-		{"array", "*4\r\n:1\r\n$-1\r\n-OOM\r\n*1\r\n+x\r\n", []any{int64(1), nil, errorReply("OOM"), []any{"x"}}},
+		{"array", "*4\r\n:1\r\n$-1\r\n-OOM\r\n*1\r\n+x\r\n", []any{int64(1), nil, replyError("OOM"), []any{"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bufio.NewReader(strings.NewReader(tt.text + "+next\r\n"))

@@ -100,6 +100,7 @@ func (s *stream) begun() {
 		s.begun()
 	}()
 }
+
 func (s *stream) admit(o quorum.Sending) tally.Reason {
 	limit := s.node.o.Queue
 	switch {
