@@ -154,7 +154,7 @@ func (s *Server) memory(field string) int64 {
 	return size
 }
 
-// Descriptors is how many files and sockets the process has open now.
+// Descriptors is how many files and sockets the process has open now, beside segments of its log.
 func (s *Server) Descriptors() int {
 	s.t.Helper()
 	n, err := s.proc.descriptors()
