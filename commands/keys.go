@@ -7,7 +7,7 @@ import (
 )
 
 // Keys returns the keys of a request, in order. A numkeys argument that is not a number yields none: the command's
-// own parser has refused it already.
+// own parser has refused it already. They may be a part of Args, so they must not be changed.
 func (r *Request) Keys() []string { return r.Spec.Keys.Of(r.Args) }
 
 // Of returns the keys of a command line that has been looked up only, as far as it has them.
@@ -30,6 +30,9 @@ func (k KeySpec) placed(line []string) []string {
 	last := k.Last
 	if last < 0 {
 		last += len(line)
+	}
+	if end := min(last+1, len(line)); k.Step == 1 && k.First < end {
+		return line[k.First:end:end] // nearly always, and costs nothing
 	}
 	var keys []string
 	for i := k.First; i <= last && i < len(line); i += k.Step {

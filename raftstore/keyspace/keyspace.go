@@ -29,6 +29,7 @@ type Keyspace struct {
 	changes changes // what WATCH compares
 
 	leases   leases    // of the transaction that runs
+	tried    Txn       // the last dry one
 	handlers []handler // by Spec.ID
 }
 

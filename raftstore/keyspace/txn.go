@@ -77,10 +77,11 @@ func (ks *Keyspace) Begin(s Stamp) *Txn {
 }
 
 // Try starts a dry transaction. Keys are present as of the last transaction of the log; s.Clock is the store time
-// now, by which TTLs are told.
+// now, by which TTLs are told. The transaction is valid until the next Try: nothing of it is kept, and most calls are tried.
 func (ks *Keyspace) Try(s Stamp) *Txn {
 	s.Now, s.Clock = ks.now, max(ks.now, s.Clock)
-	return &Txn{ks: ks, dry: true, leases: ks.leases.reset(), stamp: s}
+	ks.tried = Txn{ks: ks, dry: true, leases: ks.leases.reset(), stamp: s}
+	return &ks.tried
 }
 
 // Rehearse starts a transaction that finds out exactly what a request would do now. The caller must take all of it
