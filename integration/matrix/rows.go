@@ -43,6 +43,7 @@ func Rows() []Row {
 	const redisPy = "requirements.txt:redis"
 	return []Row{
 		{"redisson", "Redisson", "redisson", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
+		{"redisson-327", "Redisson", "redisson327", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
 		{
 			"jedis", "Jedis", "jvm", packages(jedis), `new JedisPooled("redfence", 6380)`,
 			`new JedisSentinelPool("mymaster", Set.of("redfence-1:26379"))`,
