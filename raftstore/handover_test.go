@@ -290,8 +290,8 @@ func TestDueTogether(t *testing.T) {
 	h, now := newHandOver(hotFor, time.Hour), time.Now()
 	lock := &contention{changed: now}
 	h.locks[lockKey{0, "lock"}] = lock
-	for _, after := range []time.Duration{0, 10, 14, 16, 59} {
-		lock.attempts = append(lock.attempts, &attempt{lock: lock, due: now.Add(after * time.Minute)})
+	for _, minutes := range []int{0, 10, 14, 16, 59} {
+		lock.attempts = append(lock.attempts, &attempt{lock: lock, due: now.Add(time.Duration(minutes) * time.Minute)})
 	}
 	lock.attempts[1].take() // by who has put it into the queue
 	for i, tt := range []struct {
