@@ -44,7 +44,11 @@ func named(id raft.ServerID, addr raft.ServerAddress) raft.ServerAddress {
 
 // AppendEntriesPipeline implements raft.Transport.
 func (t transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddress) (raft.AppendPipeline, error) {
-	return t.NetworkTransport.AppendEntriesPipeline(id, named(id, at))
+	inner, err := t.NetworkTransport.AppendEntriesPipeline(id, named(id, at))
+	if err != nil {
+		return nil, err
+	}
+	return newPipeline(inner), nil
 }
 
 // AppendEntries implements raft.Transport.
