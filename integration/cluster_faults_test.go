@@ -203,7 +203,10 @@ func TestALeaderWithoutADiskGivesWay(t *testing.T) {
 			if got, _ := askLeader(t, c, "FENCE", "held", "me").Int(); got != token {
 				t.Errorf("token %d, want %d", got, token)
 			}
-			harness.Eventually(t, clusterPatience, func() bool { return strings.Contains(c.Members[old].Stderr(), "disk") })
+			harness.Eventually(t, clusterPatience, func() bool {
+				why := c.Members[old].Stderr()
+				return strings.Contains(why, "disk") || strings.Contains(why, "no space left on device")
+			})
 		})
 	}
 }

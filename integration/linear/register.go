@@ -54,7 +54,8 @@ func (m register) step(o *Look) (register, bool) {
 
 // CheckRegister looks for an order of the operations on one resource, for no longer than patience. In a register that is
 // loose, what was seen by a minority may refuse a token and be forgotten again: then a refusal has no place in the order, and needs
-// no more than a higher token that was sent before it was told. It returns nil when there is nothing to find.
+// no more than a higher token that was sent before it was told; and since the others may have taken the refused token, it may
+// be the last later. It returns nil when there is nothing to find.
 func CheckRegister(ops []Look, loose bool, patience time.Duration) *Finding {
 	var list []porcupine.Operation
 	for i := range ops {
@@ -67,7 +68,12 @@ func CheckRegister(ops []Look, loose bool, patience time.Duration) *Finding {
 			if !explained(o, ops) {
 				return &Finding{Report: fmt.Sprintf("nobody has sent a higher token before this was refused:\n  %v\n", o)}
 			}
-			continue
+			until := seenUntil(o, ops)
+			if until == 0 {
+				continue
+			}
+			end = int64(until)
+			o = &Look{Client: o.Client, Asked: o.Asked, Call: o.Call, Return: until}
 		case o.Known:
 			end = int64(o.Return)
 		}
@@ -91,6 +97,17 @@ func explained(refused *Look, ops []Look) bool {
 		}
 	}
 	return false
+}
+
+// seenUntil is when the token of a check was last told to be the last, 0 if it was not after the check was sent. Behind that the
+// check makes no difference, and before it none to who has seen the token, so this is a bound on when it was executed.
+func seenUntil(check *Look, ops []Look) (until time.Duration) {
+	for i := range ops {
+		if o := &ops[i]; o.Known && o.Asked == 0 && o.Last == check.Asked && o.Return > check.Call {
+			until = max(until, o.Return)
+		}
+	}
+	return until
 }
 
 // registerReport shows where the longest order ends, and what does not fit behind it.

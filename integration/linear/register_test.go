@@ -53,6 +53,7 @@ func TestCheckRegister(t *testing.T) {
 		{name: "a lost check that comes late", ops: h().lost(0, 6).taken(2, 3, 5).last(4, 5, 6).stale(6, 7, 5)},
 		{name: "a lost check that comes and goes", ops: h().lost(0, 6).last(2, 3, 6).taken(4, 5, 5), bad: true, loose: true},
 		{name: "a lost check that refuses and goes", ops: h().lost(0, 6).stale(2, 3, 5).taken(4, 5, 5), bad: true},
+		{name: "refused by some, seen by others", ops: h().lost(0, 6).stale(1, 2, 5).last(3, 4, 5), bad: true},
 		{name: "a lost read says nothing", ops: h().taken(0, 1, 6).add(2, 3, Look{})},
 	}
 	for _, tc := range tests {
