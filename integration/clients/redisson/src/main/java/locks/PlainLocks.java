@@ -115,7 +115,8 @@ final class PlainLocks {
         boolean got = suite.second.getLock(held.getName()).tryLock(500, 30_000, MILLISECONDS);
         long waited = Check.elapsedMs(start);
         Check.that(!got, "another client got a held lock");
-        Check.that(waited >= 500 && waited < 5_000, "waited " + waited + " ms instead of 500");
+        // Redisson reckons in whole milliseconds of the wall clock, so it may stop one early.
+        Check.that(waited >= 499 && waited < 5_000, "waited " + waited + " ms instead of 500");
         held.unlock();
         return "waited_ms=" + waited;
     }
