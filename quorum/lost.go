@@ -93,7 +93,7 @@ func (a *attempt) notRenewed() resp.Value {
 	case a.votes.Answered() < a.engine.need:
 		return a.tooFew()
 	}
-	return resp.ErrTryAgainVote.Value()
+	return resp.ErrTryAgainRenewal.Value()
 }
 
 func (a *attempt) readAgain() {
@@ -311,7 +311,12 @@ func longest(list []tally.Reading, r tally.Reading) []tally.Reading {
 }
 
 // tooFew is the error when no majority answered.
-func (a *attempt) tooFew() resp.Value { return a.engine.tooFew(a.votes) }
+func (a *attempt) tooFew() resp.Value {
+	if len(a.request.renewed) > 0 {
+		return resp.RenewalLost(a.votes.Answered(), len(a.votes.All()), a.engine.reasons(a.votes)).Value()
+	}
+	return a.engine.tooFew(a.votes)
+}
 
 // unknown is the error when the request may have been executed.
 func (a *attempt) unknown() resp.Value { return resp.UnknownVote(a.engine.reasons(a.votes)).Value() }

@@ -66,7 +66,8 @@ func (a *attempt) outvoted() *tally.Answer {
 }
 
 // elsewhere tells whether a majority has a key that was ended on a node, and has it in the same version: what is different
-// on each of them has been granted to nobody.
+// on each of them has been granted to nobody. What was taken where the release had been already came behind it: until then
+// the hold stood.
 func (a *attempt) elsewhere(w tally.Write) bool {
 	if w.Exists || !w.Ended {
 		return false
@@ -74,7 +75,7 @@ func (a *attempt) elsewhere(w tally.Write) bool {
 	have := map[tally.Version]int{}
 	for _, node := range a.votes.Winners() {
 		for _, s := range a.votes.Of(node).Seen {
-			if s.Key == w.Key && s.Exists {
+			if s.Key == w.Key && s.Exists && !s.Version.Follows(w.After) {
 				have[s.Version]++
 			}
 		}

@@ -115,6 +115,13 @@ func forgetful(a *tally.Answer) *tally.Answer {
 	return a
 }
 
+// foundNext is what a node says that has the lock for somebody who found it released.
+func foundNext() *tally.Answer {
+	a := foundNone()
+	a.Seen = []tally.Seen{{Key: "lock", Version: endedLock().Writes[0].After.Next("q.1"), Exists: true}}
+	return a
+}
+
 func foundLeftover() *tally.Answer {
 	a := foundNone()
 	a.Seen = []tally.Seen{{Key: "lock", Version: tally.Version{Number: 2, Request: "r.1"}, Exists: true}}
@@ -164,6 +171,7 @@ func TestAReleaseByAMinority(t *testing.T) {
 		{"the third does not answer", [][3]*tally.Answer{{foundNone(), foundNone(), nil}}, 0},
 		{"a majority has somebody else's", [][3]*tally.Answer{{foundAnothers(), foundAnothers(), endedLock()}}, 0},
 		{"a majority has what was granted to nobody", [][3]*tally.Answer{{foundAnothers(), foundLeftover(), endedLock()}}, 1},
+		{"a majority has what was taken behind the release", [][3]*tally.Answer{{foundNext(), foundNext(), endedLock()}}, 1},
 		{"one that may have forgotten has somebody else's", [][3]*tally.Answer{{foundAnothers(), forgetful(foundAnothers()), endedLock()}}, 1},
 		{"it was alone to answer before, and another finds it now, beside somebody else's", [][3]*tally.Answer{
 			{endedLock(), nil, nil}, {foundAnothers(), foundAnothers(), endedLock()},
@@ -211,5 +219,31 @@ func (m *muted) drain() {
 		for len(n.sent) > 0 {
 			n.answer(nil)
 		}
+	}
+}
+
+// A renewal that too few nodes have made is not put back, and its error says so.
+func TestARenewalByAMinority(t *testing.T) {
+	renewed := func() *tally.Answer {
+		a := tookLock()
+		w := &a.Writes[0]
+		w.Before, w.After, w.Existed, w.Renewal, w.Fresh = w.After, w.After.Next("p.2"), true, true, false
+		a.Reply = resp.Int(1)
+		return a
+	}
+	m := newMuted()
+	m.submit(t, "PEXPIRE", "lock", "60000")
+	for len(m.replies) == 0 && m.clock.now < 2*time.Hour {
+		for i, a := range []*tally.Answer{renewed(), nil, nil} {
+			if n := m.nodes[i]; len(n.sent) > 0 {
+				n.answer(a)
+			}
+		}
+		m.clock.now += time.Second
+		m.clock.fire()
+	}
+	const want = "CLUSTERDOWN quorum lost: 1 of 3 nodes answered (muted: withdrawn, muted: withdrawn); nothing was executed but that a TTL may be longer now"
+	if len(m.replies) != 1 || m.replies[0].Str != want {
+		t.Errorf("replies %v, want one: %s", m.replies, want)
 	}
 }

@@ -59,11 +59,12 @@ const (
 
 // trial is one Run of a call's request on the nodes.
 type trial struct {
-	call  *call
-	fates [5]fate
-	told  [5]bool         // the proxy has the answer
-	until time.Duration   // in the world's time: no node executes it later
-	votes [5][]resp.Value // of arrays: what counted nodes answered
+	call   *call
+	fates  [5]fate
+	told   [5]bool         // the proxy has the answer
+	inTime [5]bool         // and before the vote was over
+	until  time.Duration   // in the world's time: no node executes it later
+	votes  [5][]resp.Value // of arrays: what counted nodes answered
 }
 
 // nonceOf is what makes a request of a client different from all others: the value of SET, the last argument of EVAL.
@@ -132,7 +133,7 @@ func (b *book) executed(n *simNode, run *runner.Run, a *tally.Answer) {
 
 func (b *book) answered(node int, op runner.Op, out *Outcome) {
 	if a := b.trial(op); a != nil {
-		a.told[node] = true
+		a.told[node], a.inTime[node] = true, b.w.now <= a.until
 		a.call.answered[node] = a.call.answered[node] || out.Reason == ""
 	}
 }
@@ -264,8 +265,8 @@ func (b *book) undecided(c *call) {
 	}
 	last := c.trials[len(c.trials)-1]
 	var rows [][]resp.Value
-	for node, told := range last.told {
-		if told && len(last.votes[node]) > 0 {
+	for node, inTime := range last.inTime {
+		if inTime && len(last.votes[node]) > 0 {
 			rows = append(rows, last.votes[node])
 		}
 	}

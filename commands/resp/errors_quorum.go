@@ -7,13 +7,15 @@ import (
 
 // The errors of quorum mode.
 const (
-	ErrTryAgainVote  Failure = "TRYAGAIN no majority of the nodes agreed, others were at the same keys; nothing was executed"
-	ErrTryAgainRead  Failure = "TRYAGAIN the nodes do not agree on the answer yet; nothing was executed"
-	ErrTryAgainToken Failure = "TRYAGAIN no majority of the nodes agreed on a fencing token; nothing was executed"
-	ErrTryAgainTTL   Failure = "TRYAGAIN the TTL was over, or nearly, before a majority had answered; nothing was executed"
-	ErrTryAgainFull  Failure = "TRYAGAIN too many requests wait for the nodes; nothing was executed"
-	ErrUnknownVote   Failure = "ERR UNKNOWN outcome: the request was sent to the nodes and their answers were lost; it may have been executed"
-	ErrRedfenceKeys  Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
+	ErrTryAgainVote Failure = "TRYAGAIN no majority of the nodes agreed, others were at the same keys; nothing was executed"
+	// ErrTryAgainRenewal is for renewals, of which some nodes may have made one: what they did is not put back.
+	ErrTryAgainRenewal Failure = "TRYAGAIN no majority of the nodes agreed, others were at the same keys; nothing was executed but that a TTL may be longer now"
+	ErrTryAgainRead    Failure = "TRYAGAIN the nodes do not agree on the answer yet; nothing was executed"
+	ErrTryAgainToken   Failure = "TRYAGAIN no majority of the nodes agreed on a fencing token; nothing was executed"
+	ErrTryAgainTTL     Failure = "TRYAGAIN the TTL was over, or nearly, before a majority had answered; nothing was executed"
+	ErrTryAgainFull    Failure = "TRYAGAIN too many requests wait for the nodes; nothing was executed"
+	ErrUnknownVote     Failure = "ERR UNKNOWN outcome: the request was sent to the nodes and their answers were lost; it may have been executed"
+	ErrRedfenceKeys    Failure = "ERR redfence: keys that begin with __redfence__ belong to Redfence and cannot be used"
 )
 
 // QuorumLost is the error when too few nodes answered. Reasons are those of the others, each beginning with the name
@@ -21,6 +23,11 @@ const (
 func QuorumLost(answered, nodes int, reasons []string) Failure {
 	return Failure(fmt.Sprintf("CLUSTERDOWN quorum lost: %d of %d nodes answered (%s); nothing was executed",
 		answered, nodes, strings.Join(reasons, ", ")))
+}
+
+// RenewalLost is QuorumLost for a renewal, which some nodes may have made: that is not put back.
+func RenewalLost(answered, nodes int, reasons []string) Failure {
+	return QuorumLost(answered, nodes, reasons) + " but that a TTL may be longer now"
 }
 
 // UnknownVote is the error of a request that nodes may have executed whose answers were lost. Reasons are those of the

@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // see Version.Next
 	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redfence/redfence/commands"
@@ -30,6 +31,12 @@ func (v Version) Next(id string) Version {
 	}
 	sum := sha1.Sum([]byte(v.Request)) //nolint:gosec // tells histories apart, safeguards nothing; nodes have no other hash
 	return Version{v.Number + 1, id + "~" + hex.EncodeToString(sum[:])[:chained]}
+}
+
+// Follows tells whether v is what some write made of w.
+func (v Version) Follows(w Version) bool {
+	id, _, _ := strings.Cut(v.Request, "~")
+	return v == w.Next(id)
 }
 
 // chained is how many digits of the hash of an id stand in the next one.
