@@ -336,7 +336,8 @@ const (
 func Valid(elapsed, ttl time.Duration) bool { return elapsed < ttl-ttl/driftShare-driftFixed }
 
 // Lease is the shortest TTL, over the winners, of the keys that came into being or were extended. False means that
-// there is none, or that the request ended a hold.
+// there is none, or that the request ended a hold. A TTL within the drift is no lease: it would be refused however fast
+// the nodes were, and nobody excludes others with it. Symfony Lock tries by SET key 1 PX 1 what scripts may do.
 func (v *Votes) Lease() (time.Duration, bool) {
 	shortest, any := int64(0), false
 	for _, i := range v.winners {
@@ -344,7 +345,7 @@ func (v *Votes) Lease() (time.Duration, bool) {
 			switch {
 			case w.Ended:
 				return 0, false
-			case w.Exists && w.TTL != Forever && extended(w, v.answers[i].Time) && (!any || w.TTL < shortest):
+			case w.Exists && w.TTL != Forever && time.Duration(w.TTL)*time.Millisecond > driftFixed && extended(w, v.answers[i].Time) && (!any || w.TTL < shortest):
 				shortest, any = w.TTL, true
 			}
 		}

@@ -218,6 +218,8 @@ func TestKind(t *testing.T) {
 func TestLease(t *testing.T) {
 	short := acquired(v3)
 	short.Writes[0].TTL = 500
+	brief, hardly := acquired(v3), acquired(v3)
+	brief.Writes[0].TTL, hardly.Writes[0].TTL = 2, 3
 	endless := acquired(v3)
 	endless.Writes[0].TTL = Forever
 	for _, tt := range []struct {
@@ -227,6 +229,8 @@ func TestLease(t *testing.T) {
 		any     bool
 	}{
 		{"the shortest", []*Answer{acquired(v3), short, nil}, 500 * time.Millisecond, true},
+		{"within the drift", []*Answer{brief, brief, nil}, 0, false},
+		{"hardly beyond the drift", []*Answer{hardly, hardly, nil}, 3 * time.Millisecond, true},
 		{"without TTL", []*Answer{endless, endless, nil}, 0, false},
 		{"a release", []*Answer{released(v3), released(v3), nil}, 0, false},
 		{"a renewal", []*Answer{renewed(resp.Int(1)), renewed(resp.Int(1)), nil}, 30 * time.Second, true},
