@@ -63,9 +63,6 @@ func TestClients(t *testing.T) {
 			runClient(t, redissonCases, java("LockSuite", "--addr", startServer(t), "--protocol", protocol)...)
 		})
 	}
-	if os.Getenv("REDFENCE_LONG") == "1" {
-		t.Run("redisson-327", programs.testOlderRedisson)
-	}
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
 		programs.need(t, "python")
@@ -83,17 +80,6 @@ func TestClients(t *testing.T) {
 		}
 		runClient(t, append(redisCLICases, fenceCases...), append(argv, "--redfence")...)
 	})
-}
-
-// testOlderRedisson runs the same program with the libraries of an older Redisson, which has all locks but one.
-func (p clientPrograms) testOlderRedisson(t *testing.T) {
-	t.Parallel()
-	p.need(t, "redisson327")
-	exercises(t, "redisson-327")
-	const lacks = "non-reentrant"
-	cases := slices.DeleteFunc(slices.Clone(redissonCases), func(name string) bool { return name == lacks })
-	runClient(t, cases, "java", "-Xmx512m", "-cp", "clients/redisson/target/classes:clients/redisson327/target/lib/*",
-		"locks.LockSuite", "--addr", startServer(t), "--without", lacks)
 }
 
 // testWakeup asserts that a waiter comes by the message of the unlock; how fast is printed, and belongs to the

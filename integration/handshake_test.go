@@ -15,7 +15,7 @@ import (
 )
 
 // Clients that the tests do not run are played from what they send: StackExchange.Redis 3 (under RedLock.net and
-// DistributedLock), and Lettuce 7 under Spring Integration's RedisLockRegistry. A client sends a batch without waiting,
+// DistributedLock), and a later RedisLockRegistry of Spring Integration than runs here. A client sends a batch without waiting,
 // and takes the replies by their order alone: one that is missing, or comes twice, leaves its connection unusable.
 
 // line is a command that a client sends, and the replies with which it goes on.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Builds the client programs: downloads what they need, once, and skips what is up to date.
-# Usage: build.sh [redisson] [redisson327] [jvm] [spring] [python] [golang] [node] [rediscli]     (default: all)
+# Usage: build.sh [CLIENT...], by default those of the gate, or all with REDFENCE_LONG=1
 # A program whose tool is missing is skipped with the reason. The exit code is 1 when a build failed.
 set -u
 shopt -s nullglob
 cd "$(dirname "$0")" || exit 1
 clients=("$@")
-[ $# -gt 0 ] || clients=(redisson redisson327 jvm spring python golang node rediscli)
+[ $# -gt 0 ] || clients=(redisson jvm spring python golang node rediscli)
+[ $# -gt 0 ] || [ "${REDFENCE_LONG-}" != 1 ] || clients+=(redisson316 redisson327 springlocks springlocks7)
 
 # Only downloads are tried again: three times in all.
 retry() {
@@ -32,12 +33,16 @@ missing() {
 }
 
 build_redisson() { build_maven redisson; }
+build_redisson316() { build_maven redisson316 package; }
 build_redisson327() { build_maven redisson327 package; }
 build_jvm() { build_maven jvm; }
 build_spring() { build_maven spring; }
+build_springlocks7() { build_maven springlocks7 package; }
+build_springlocks() { build_maven springlocks process-classes jvm; }
 
+# build_maven CLIENT [GOAL] [CLIENT WHOSE SOURCES IT SHARES]
 build_maven() {
-  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" "$1"/pom.xml "$1"/src* && return
+  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" "$1"/pom.xml "$1"/src* ${3:+"$3/src"} && return
   rm -rf "$1/target"
   # Without the network first: what was downloaded once is not asked for again.
   { mvn -q -B -o -f "$1/pom.xml" "${2:-process-classes}" > /dev/null 2>&1 ||
@@ -77,7 +82,7 @@ build_rediscli() {
 code=0
 for client in "${clients[@]}"; do
   case $client in
-    redisson | redisson327 | jvm | spring | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    redisson | redisson316 | redisson327 | jvm | spring | springlocks | springlocks7 | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
     *) echo "no such client: $client" >&2 && exit 2 ;;
   esac
 done

@@ -141,11 +141,14 @@ func TestMissing(t *testing.T) {
 func TestRender(t *testing.T) {
 	doc := Render([]Result{
 		{Run: Run{"jedis", "6", "raft", Direct}, Date: "2026-01-02", Commit: "abc", Passed: []string{"wait", "lock", "lock"}},
-		{Run: Run{"jedis", "6", "raft3", Sentinels}, Passed: []string{"TestB"}},
+		{Run: Run{"jedis", "6", "raft3", Sentinels}, Passed: []string{"lock", "raft3", "lock"}},
+		{Run: Run{"lettuce", "7", "raft3", Sentinels}, Passed: []string{"raft3"}},
+		{Run: Run{"lettuce", "7", "quorum3", Sentinels}, Passed: []string{"lock"}},
 		{Run: Run{"jedis", "5", "quorum3", Direct}, Passed: []string{"old"}},
 		{Run: Run{"jedis", "6", "quorum5", Direct}, Date: "2026-01-02", Commit: "abc", Failed: []string{"lock"}},
-	}, map[string]string{"jedis": "6"})
-	assert.Contains(t, doc, "\n| Jedis | 6 | 3 | not run | not run | not run | failed: lock | failover | not run | `new JedisPooled(")
+	}, map[string]string{"jedis": "6", "lettuce": "7"})
+	assert.Contains(t, doc, "\n| Jedis | 6 | 3 | not run | not run | not run | failed: lock | failover, 2 | not run | `new JedisPooled(")
+	assert.Contains(t, doc, "| failover | 1 | `redis://redfence:6380` |")
 	assert.Contains(t, doc, "\n| Jedis 6 | lock, wait | 2026-01-02 abc |\n")
 	assert.Contains(t, doc, "| redis-py, python-redis-lock, pottery | `Sentinel(")
 }

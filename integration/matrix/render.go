@@ -77,10 +77,20 @@ func (r Row) cell(c column, results []Result, version string) string {
 		return "not run"
 	case len(results[i].Failed) > 0:
 		return "failed: " + strings.Join(results[i].Failed, ", ")
-	case c.way == Sentinels:
+	}
+	return results[i].summary()
+}
+
+// summary counts cases. The test of a failover is one case, named like the backend.
+func (r Result) summary() string {
+	cases := slices.DeleteFunc(slices.Clone(r.Passed), func(name string) bool { return name == r.Backend })
+	switch {
+	case len(cases) == len(r.Passed):
+		return fmt.Sprint(len(cases))
+	case len(cases) == 0:
 		return "failover"
 	}
-	return fmt.Sprint(len(results[i].Passed))
+	return fmt.Sprintf("failover, %d", len(cases))
 }
 
 // cases are the names of what a client of a version has passed when it was connected directly, and when that was.

@@ -21,6 +21,9 @@ const (
 	jvmAddress   = `setAddress("redis://redfence:6380")`
 	jvmSentinels = `setMasterName("mymaster").addSentinelAddress("redis://redfence-1:26379", "redis://redfence-2:26379")`
 
+	springAddress   = `spring.data.redis.url: redis://redfence:6380`
+	springSentinels = `spring.data.redis.sentinel: {master: mymaster, nodes: "redfence-1:26379,redfence-2:26379"}`
+
 	goRedisAddress   = `redis.NewClient(&redis.Options{Addr: "redfence:6380"})`
 	goRedisSentinels = `redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{"redfence-1:26379"}})`
 
@@ -37,6 +40,7 @@ const (
 // Rows are all clients, in the order of the document.
 func Rows() []Row {
 	const jedis, lettuce = "pom.xml:jedis", "pom.xml:lettuce-core"
+	const integration, shedlock = "pom.xml:spring-integration-redis", "pom.xml:shedlock-provider-redis-spring"
 	const ioredis6, ioredis5 = "package.json:ioredis", "package.json:ioredis5"
 	const goRedis, rueidis = "go.mod:github.com/redis/go-redis/v9", "go.mod:github.com/redis/rueidis"
 	const redsync = "go.mod:github.com/go-redsync/redsync/v4"
@@ -44,6 +48,7 @@ func Rows() []Row {
 	return []Row{
 		{"redisson", "Redisson", "redisson", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
 		{"redisson-327", "Redisson", "redisson327", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
+		{"redisson-316", "Redisson", "redisson316", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
 		{
 			"jedis", "Jedis", "jvm", packages(jedis), `new JedisPooled("redfence", 6380)`,
 			`new JedisSentinelPool("mymaster", Set.of("redfence-1:26379"))`,
@@ -54,9 +59,13 @@ func Rows() []Row {
 		},
 		{
 			"spring", "redisson-spring-boot-starter, Spring Data Redis", "spring",
-			packages("pom.xml:redisson-spring-boot-starter", lettuce), `spring.data.redis.url: redis://redfence:6380`,
-			`spring.data.redis.sentinel: {master: mymaster, nodes: "redfence-1:26379,redfence-2:26379"}`,
+			packages("pom.xml:redisson-spring-boot-starter", lettuce), springAddress,
+			springSentinels,
 		},
+		{"registry-7", "Spring Integration RedisLockRegistry", "springlocks7", packages(integration, lettuce, jedis), springAddress, springSentinels},
+		{"registry-6", "Spring Integration RedisLockRegistry", "springlocks", packages(integration, lettuce, jedis), springAddress, springSentinels},
+		{"shedlock-7", "ShedLock", "springlocks7", packages(shedlock, lettuce, jedis), springAddress, springSentinels},
+		{"shedlock-6", "ShedLock", "springlocks", packages(shedlock, lettuce, jedis), springAddress, springSentinels},
 		{"redis-py", "redis-py", "python", packages(redisPy), pythonAddress, pythonSentinels},
 		{"python-redis-lock", "python-redis-lock", "python", packages("requirements.txt:python-redis-lock", redisPy), pythonAddress, pythonSentinels},
 		{"pottery", "pottery", "python", packages("requirements.txt:pottery", redisPy), pythonAddress, pythonSentinels},

@@ -7,6 +7,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.redisson.config.Protocol;
+import org.redisson.config.ReplicatedServersConfig;
 import org.redisson.config.SentinelServersConfig;
 
 /** The command line of the programs: pairs of {@code --name value}. */
@@ -41,7 +42,7 @@ final class Options {
         return values.containsKey(name) ? Integer.parseInt(values.get(name)) : otherwise;
     }
 
-    /** A client of the server at --addr, or of the master that --sentinels name; locks taken without a lease live watchdogMs unless renewed. */
+    /** A client of the server at --addr, of the master that --sentinels name, or of the one among --replicated; locks taken without a lease live watchdogMs unless renewed. */
     RedissonClient connect(long watchdogMs) {
         return connect(watchdogMs, config -> { });
     }
@@ -49,10 +50,14 @@ final class Options {
     /** The same with a change to the configuration. */
     RedissonClient connect(long watchdogMs, Consumer<Config> change) {
         Config config = new Config();
-        config.setProtocol(Protocol.valueOf(string("protocol", "RESP2")));
+        if (!string("protocol", "").equals("none")) {
+            Newer.speak(config, string("protocol", "RESP2"));
+        }
         config.setLockWatchdogTimeout(watchdogMs);
         if (values.containsKey("sentinels")) {
             useSentinels(config);
+        } else if (values.containsKey("replicated")) {
+            useReplicated(config);
         } else {
             config.useSingleServer().setAddress("redis://" + required("addr"));
         }
@@ -61,11 +66,32 @@ final class Options {
     }
 
     private void useSentinels(Config config) {
-        // As before Redisson 3.17: what a replica knows is not asked for. Redfence has no replicas that could lag.
-        config.setCheckLockSyncedSlaves(false);
+        if (!string("protocol", "").equals("none")) {
+            Newer.askNoReplicas(config);
+        }
         SentinelServersConfig servers = config.useSentinelServers().setMasterName("mymaster");
         for (String sentinel : required("sentinels").split(",")) {
             servers.addSentinelAddress("redis://" + sentinel);
+        }
+    }
+
+    /** The addresses at which Redisson itself looks for the one that says it is the master. */
+    private void useReplicated(Config config) {
+        ReplicatedServersConfig servers = config.useReplicatedServers();
+        for (String address : required("replicated").split(",")) {
+            servers.addNodeAddress("redis://" + address);
+        }
+    }
+
+    /** What older versions of Redisson do not have ({@code --protocol none}). */
+    private static final class Newer {
+        private static void speak(Config config, String protocol) {
+            config.setProtocol(Protocol.valueOf(protocol));
+        }
+
+        /** As before Redisson 3.17: what a replica knows is not asked for. Redfence has no replicas that could lag. */
+        private static void askNoReplicas(Config config) {
+            config.setCheckLockSyncedSlaves(false);
         }
     }
 }

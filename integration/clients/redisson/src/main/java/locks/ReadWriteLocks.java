@@ -100,6 +100,7 @@ final class ReadWriteLocks {
             }
         }
         suite.awaitWaiter(LockSuite.readWriteChannel(suite.key("rw-wake")), 2);
+        Thread.sleep(500); // Redisson wakes only those of its threads that wait already, not those that are about to
         one.writeLock().unlock();
         for (CompletableFuture<Boolean> reader : readers) {
             Check.that(Check.await(reader), "a reader was not woken");
