@@ -26,7 +26,8 @@ build: ## Build the program as ./redfence
 test: needs lint race suites ## The gate: lint, all tests with the race detector, real servers and clients
 
 .PHONY: long
-long: needs ## Everything: all clients, long faults, fuzzing, benchmarks; writes docs/results
+long: ## Everything: all clients, long faults, fuzzing, benchmarks; writes docs/results
+	@REDFENCE_LONG=1 .ci/needs
 	.ci/long
 
 .PHONY: needs

@@ -15,12 +15,12 @@ import (
 
 // The cases of the programs below; see clients/README.md.
 var (
-	jvmLockCases = words("acquire-release held-is-refused waits extend extend-lost expiry script-flush contention")
-	jedisCases   = append(words("pub-sub blocking pipeline transaction"), jvmLockCases...)
-	lettuceCases = append(words("pipeline transaction"), jvmLockCases...)
-	spinCases    = append(words("reentrant waits-in-vain auto-renewal"), jvmLockCases...)
+	lockCases    = words("acquire-release held-is-refused waits extend extend-lost expiry script-flush contention")
+	jedisCases   = append(words("pub-sub blocking pipeline transaction"), lockCases...)
+	lettuceCases = append(words("pipeline transaction"), lockCases...)
+	spinCases    = append(words("reentrant waits-in-vain auto-renewal"), lockCases...)
 	pubSubCases  = append(words("woken"), spinCases...)
-	shedCases    = append(words("keeps-at-least one-of-many unsafe-update"), jvmLockCases...)
+	shedCases    = append(words("keeps-at-least one-of-many unsafe-update"), lockCases...)
 )
 
 // jvmLibraries are clients that lock by hand.
@@ -137,7 +137,7 @@ type clientProgram struct {
 	argv          []string
 }
 
-// behindSentinels are the programs of Java, told of nothing but Sentinels.
+// behindSentinels are the programs of Java and Ruby, told of nothing but Sentinels.
 func behindSentinels(sentinels string) []clientProgram {
 	runs := []clientProgram{{"redisson", "redisson", redissonCases, java("LockSuite", "--sentinels", sentinels)}}
 	for _, r := range olderRedissons {
@@ -153,11 +153,12 @@ func behindSentinels(sentinels string) []clientProgram {
 	}
 	add(jvmLibraries, func(library) []string { return jvmSuite("--sentinels") })
 	add(springLibraries, func(lib library) []string { return springSuite(lib.program, "--sentinels") })
+	add(rubyLibraries, func(library) []string { return words("ruby clients/ruby/suite.rb --sentinels") })
 	return runs
 }
 
-// TestNamedMasterServesClientsOfJava lets clients lock that know nothing but the Sentinel addresses of redfence.
-func TestNamedMasterServesClientsOfJava(t *testing.T) {
+// TestNamedMasterServesClients lets clients lock that know nothing but the Sentinel addresses of redfence.
+func TestNamedMasterServesClients(t *testing.T) {
 	onlyInLongRun(t)
 	programs := buildClients(t)
 	for backend, start := range map[string]func(testing.TB, ...string) *harness.Faces{

@@ -72,6 +72,12 @@ var nodeLibraries = []library{
 		{"mutex", words("--library mutex"), nodeMutexCases},
 		{"redlock-mutex", words("--library redlock-mutex"), nodeMutexCases},
 	}},
+	{"node", "redlock-universal", []variant{
+		{"on-ioredis", words("--library universal"), nodeUsingCases},
+		{"on-node-redis", words("--library universal-on-node-redis"), nodeUsingCases},
+		{"redlock", words("--library universal-redlock"), nodeLockCases},
+		{"on-ioredis-5", words("--library universal --ioredis 5"), nodeUsingCases},
+	}},
 	{"node", "node-redis", []variant{
 		{"6-resp3", words("--library node-redis --protocol 3"), nodeClientCases},
 		{"6-resp2", words("--library node-redis --protocol 2"), nodeClientCases},

@@ -75,7 +75,7 @@ func TestClientProgramsHaveRows(t *testing.T) {
 	for _, e := range entries {
 		assert.True(t, !e.IsDir() || programs[e.Name()], "clients/%s has no row", e.Name())
 	}
-	for _, libraries := range [][]library{nodeLibraries, goLibraries, pythonLibraries, jvmLibraries, springLibraries} {
+	for _, libraries := range [][]library{nodeLibraries, goLibraries, pythonLibraries, jvmLibraries, springLibraries, phpLibraries, rubyLibraries, rustLibraries} {
 		for _, lib := range libraries {
 			for _, v := range lib.variants {
 				row, known := matrix.Find(lib.name + "-" + v.name)

@@ -86,6 +86,7 @@ func stackExchangeConfigure(hello line) []line {
 
 func TestClientHandshakeOfStackExchangeRedis(t *testing.T) {
 	server := startServer(t)
+	exercises(t, "stackexchange-redis")
 	t.Run("resp3", func(t *testing.T) {
 		conn := harness.Dial(t, server)
 		converse(t, conn, stackExchangeConfigure(says(hello3, "HELLO", "3"))...)
@@ -148,6 +149,7 @@ func announcesAtLeast(t *testing.T, server string, major, minor int) bool {
 // EVALSHA right behind it, and the reply to the second depends on the first.
 func TestClientScriptsOfStackExchangeRedis(t *testing.T) {
 	conn := harness.Dial(t, startServer(t))
+	exercises(t, "stackexchange-redis")
 	converse(t, conn, stackExchangeConfigure(says(hello3, "HELLO", "3"))...)
 	extend := `local held = redis.call('GET', KEYS[1])
 		if not held then
@@ -231,7 +233,10 @@ func evaluates(t *testing.T, conn *harness.Conn, want, script string, args ...st
 	assert.Regexp(t, `^(?:`+want+`)$`, reply.String(), "script on %q", args)
 }
 
-const isTrue = `\(integer\) 1`
+const (
+	isTrue = `\(integer\) 1`
+	isNot  = `\(integer\) 0`
+)
 
 // TestClientLocksOfSpring plays RedisLockRegistry: two owners, one of whom waits by PSUBSCRIBE on another connection.
 func TestClientLocksOfSpring(t *testing.T) {

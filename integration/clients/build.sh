@@ -7,7 +7,7 @@ shopt -s nullglob
 cd "$(dirname "$0")" || exit 1
 clients=("$@")
 [ $# -gt 0 ] || clients=(redisson jvm spring python golang node rediscli)
-[ $# -gt 0 ] || [ "${REDFENCE_LONG-}" != 1 ] || clients+=(redisson316 redisson327 springlocks springlocks7)
+[ $# -gt 0 ] || [ "${REDFENCE_LONG-}" != 1 ] || clients+=(redisson316 redisson327 springlocks springlocks7 php ruby rust)
 
 # Only downloads are tried again: three times in all.
 retry() {
@@ -75,6 +75,27 @@ build_node() {
     touch node/node_modules/built && echo "node: built"
 }
 
+build_php() {
+  missing php php && return
+  if ! php -r 'exit(extension_loaded("redis") && stream_resolve_include_path("Symfony/Component/Lock/autoload.php") ? 0 : 1);'; then
+    echo "php: skipped, phpredis or Symfony Lock is not installed" && return
+  fi
+  echo "php: nothing to build"
+}
+
+build_ruby() {
+  missing ruby ruby && return
+  if ! ruby -r redis -e 0 2> /dev/null; then
+    echo "ruby: skipped, redis-rb is not installed" && return
+  fi
+  echo "ruby: nothing to build"
+}
+
+build_rust() {
+  missing rust cargo || fresh rust rust/target/built rust/Cargo.toml rust/src && return
+  retry cargo build --quiet --release --manifest-path rust/Cargo.toml && touch rust/target/built && echo "rust: built"
+}
+
 build_rediscli() {
   missing rediscli redis-cli || echo "rediscli: nothing to build"
 }
@@ -82,7 +103,7 @@ build_rediscli() {
 code=0
 for client in "${clients[@]}"; do
   case $client in
-    redisson | redisson316 | redisson327 | jvm | spring | springlocks | springlocks7 | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
+    redisson | redisson316 | redisson327 | jvm | spring | springlocks | springlocks7 | php | ruby | rust | python | golang | node | rediscli) "build_$client" || { echo "$client: build failed" >&2 && code=1; } ;;
     *) echo "no such client: $client" >&2 && exit 2 ;;
   esac
 done

@@ -31,18 +31,21 @@ func TestVersionsArePinned(t *testing.T) {
 		"pom.xml":          "<artifactId>jedis</artifactId>\n  <version>6.0.0</version>",
 		"requirements.txt": "pottery==3.0.1\npython-redis-lock==4.0.1\nredis==8.1.0\n",
 		"package.json":     `{"redlock4": "npm:redlock@4.2.0", "@sesamecare-oss/redlock": "1.4.0", "ioredis": "6.0.0", "ioredis5": "npm:ioredis@5.11.1"}`,
+		"Cargo.toml":       "[dependencies]\nredis = { version = \"=1.8.1\", features = [\"tokio-comp\"] }\nrslock = \"=0.10.0\"\n",
 		"go.mod":           "require (\n\tgithub.com/bsm/redislock v0.9.4\n\tgithub.com/redis/go-redis/v9 v9.23.0\n)\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 	for want, names := range map[string][]string{
-		"6.0.0":                            {"pom.xml:jedis"},
-		"8.1.0":                            {"requirements.txt:redis"},
-		"4.0.1 on redis-py 8.1.0":          {"requirements.txt:python-redis-lock", "requirements.txt:redis"},
-		"4.2.0":                            {"package.json:redlock4"},
-		"1.4.0 on ioredis 6.0.0, 5.11.1":   {"package.json:@sesamecare-oss/redlock", "package.json:ioredis", "package.json:ioredis5"},
-		"0.9.4 on go-redis 9.23.0":         {"go.mod:github.com/bsm/redislock", "go.mod:github.com/redis/go-redis/v9"},
-		"0.9.4 on redislock 0.9.4, 9.23.0": {"go.mod:github.com/bsm/redislock", "go.mod:github.com/bsm/redislock", "go.mod:github.com/redis/go-redis/v9"},
+		"6.0.0":                          {"pom.xml:jedis"},
+		"8.1.0":                          {"requirements.txt:redis"},
+		"4.0.1 on redis-py 8.1.0":        {"requirements.txt:python-redis-lock", "requirements.txt:redis"},
+		"4.2.0":                          {"package.json:redlock4"},
+		"2.0, played":                    {"played:2.0"},
+		"0.10.0 on redis-rs 1.8.1":       {"Cargo.toml:rslock", "Cargo.toml:redis"},
+		"1.4.0 on ioredis 6.0.0, 5.11.1": {"package.json:@sesamecare-oss/redlock", "package.json:ioredis", "package.json:ioredis5"},
+		"0.9.4 on go-redis 9.23.0":       {"go.mod:github.com/bsm/redislock", "go.mod:github.com/redis/go-redis/v9"},
+		"0.9.4 on redislock 0.9.4, go-redis 9.23.0": {"go.mod:github.com/bsm/redislock", "go.mod:github.com/bsm/redislock", "go.mod:github.com/redis/go-redis/v9"},
 	} {
 		version, err := Row{Packages: packages(names...)}.Version(dir)
 		require.NoError(t, err)

@@ -27,6 +27,7 @@ What real client libraries have done with redfence, and the line of their config
 ` + "`integration/clients`" + `; the long run writes down what came of them. A number counts the cases that passed, once for each
 protocol, library below and way to wait in which a case ran. *Failover*: two users that know nothing but Sentinels share a lock,
 and the lock outlives the master that those name. *Not run*: no run of this version is on record. A dash: the client knows no Sentinels.
+*Played*, behind a version: no registry within reach has the library, so the tests send what it sends, and compare the replies.
 
 The first columns of results are raft mode and quorum mode as clients see them that connect to redfence itself. In the last two they
 are given the [Sentinel addresses](sentinel.md) of a cluster of three nodes, and of two proxies over three Redis servers.

@@ -11,7 +11,7 @@ import (
 type Row struct {
 	ID        string    // what the suites call it: words with dashes
 	Client    string    // what the world calls it
-	Program   string    // directory of integration/clients that exercises it
+	Program   string    // directory of integration/clients that exercises it; empty when the tests play what it sends
 	Packages  []Package // the client, and then what it runs on
 	Direct    string    // the line that changes in its configuration
 	Sentinels string    // the same when it finds its master through Sentinels; empty when it knows none
@@ -33,6 +33,12 @@ const (
 	pythonAddress   = `Redis(host="redfence", port=6380)`
 	pythonSentinels = `Sentinel([("redfence-1", 26379), ("redfence-2", 26379)]).master_for("mymaster")`
 
+	phpAddress  = `$redis->connect("redfence", 6380)`
+	rustAddress = `redis://redfence:6380`
+
+	rubyAddress   = `Redis.new(url: "redis://redfence:6380")`
+	rubySentinels = `Redis.new(url: "redis://mymaster", sentinels: [{host: "redfence-1", port: 26379}])`
+
 	ioredisAddress   = `new Redis({host: "redfence", port: 6380})`
 	ioredisSentinels = `new Redis({name: "mymaster", sentinels: [{host: "redfence-1", port: 26379}]})`
 )
@@ -44,6 +50,7 @@ func Rows() []Row {
 	const ioredis6, ioredis5 = "package.json:ioredis", "package.json:ioredis5"
 	const goRedis, rueidis = "go.mod:github.com/redis/go-redis/v9", "go.mod:github.com/redis/rueidis"
 	const redsync = "go.mod:github.com/go-redsync/redsync/v4"
+	const phpredis, redisRs, redisRb = "dpkg:php-redis", "Cargo.toml:redis", "dpkg:ruby-redis"
 	const redisPy = "requirements.txt:redis"
 	return []Row{
 		{"redisson", "Redisson", "redisson", packages("pom.xml:redisson"), jvmAddress, jvmSentinels},
@@ -92,9 +99,20 @@ func Rows() []Row {
 			packages("package.json:redis-semaphore", ioredis6, ioredis5), ioredisAddress, ioredisSentinels,
 		},
 		{
+			"redlock-universal", "redlock-universal", "node",
+			packages("package.json:redlock-universal", ioredis6, ioredis5, "package.json:redis"), ioredisAddress, ioredisSentinels,
+		},
+		{
 			"node-redis", "node-redis", "node", packages("package.json:redis"), `createClient({url: "redis://redfence:6380"})`,
 			`createSentinel({name: "mymaster", sentinelRootNodes: [{host: "redfence-1", port: 26379}]})`,
 		},
+		{"symfony-lock", "Symfony Lock", "php", packages("dpkg:php-symfony-lock", phpredis), phpAddress, ""},
+		{"phpredis", "phpredis", "php", packages(phpredis), phpAddress, ""},
+		{"rslock", "rslock", "rust", packages("Cargo.toml:rslock", redisRs), rustAddress, ""},
+		{"redis-rs", "redis-rs", "rust", packages(redisRs), rustAddress, ""},
+		{"redis-rb", "redis-rb", "ruby", packages(redisRb), rubyAddress, rubySentinels},
+		{"redlock-rb", "redlock-rb", "", packages("played:2.0"), `Redlock::Client.new(["redis://redfence:6380"])`, ""},
+		{"stackexchange-redis", "StackExchange.Redis, RedLock.net", "", packages("played:3.0"), `ConnectionMultiplexer.Connect("redfence:6380")`, ""},
 		{"redis-cli", "redis-cli", "rediscli", nil, `redis-cli -h redfence -p 6380`, ""},
 	}
 }

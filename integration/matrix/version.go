@@ -32,13 +32,23 @@ var pinned = map[string]string{
 	"package.json":     `"%s": "(?:npm:[^"]+@)?([0-9][^"]*)"`,
 	"requirements.txt": `(?m)^%s==(\S+)$`,
 	"go.mod":           `(?m)^\s*%s v(\S+)`,
+	"Cargo.toml":       `(?m)^%s = (?:\{ version = )?"=([^"]+)"`,
 }
 
+// What stands for a file when no file of a program pins a package.
+const (
+	debian = "dpkg"   // Debian has it
+	played = "played" // no program runs it; its name is the version whose traffic the tests play
+)
+
+// installed tells whether the client is the machine's, so that its version is not the project's choice.
+func (r Row) installed() bool { return len(r.Packages) == 0 || r.Packages[0].File == debian }
+
 // Version is the version that the client programs in a directory are built with, "5.8.0 on ioredis 6.0.0, 5.11.1" when the
-// client runs on another; a client without packages is the machine's, and tells its version itself.
+// client runs on another; a client without packages tells its version itself, and one that is played has the one that is played.
 func (r Row) Version(clients string) (string, error) {
 	if len(r.Packages) == 0 {
-		return installed(r.Client)
+		return printed(r.Client)
 	}
 	versions := make([]string, len(r.Packages))
 	for i, p := range r.Packages {
@@ -47,13 +57,27 @@ func (r Row) Version(clients string) (string, error) {
 			return "", err
 		}
 	}
-	if len(versions) == 1 {
-		return versions[0], nil
+	text := versions[0]
+	for i := 1; i < len(versions); i++ {
+		separator, name := ", ", r.Packages[i].short()
+		if i == 1 {
+			separator = " on "
+		}
+		if i > 1 && name == r.Packages[i-1].short() {
+			name = ""
+		}
+		text += separator + strings.TrimSpace(name+" "+versions[i])
 	}
-	return versions[0] + " on " + r.Packages[1].short() + " " + strings.Join(versions[1:], ", "), nil
+	return text, nil
 }
 
 func (p Package) version(dir string) (string, error) {
+	switch p.File {
+	case debian:
+		return p.ofDebian()
+	case played:
+		return p.Name + ", played", nil
+	}
 	text, err := os.ReadFile(filepath.Join(dir, p.File))
 	if err != nil {
 		return "", fmt.Errorf("version of %s: %w", p.Name, err)
@@ -65,19 +89,34 @@ func (p Package) version(dir string) (string, error) {
 	return string(found[1]), nil
 }
 
-var majorVersion = regexp.MustCompile(`/v\d+$`)
-
-// short is the name without the place: go-redis of github.com/redis/go-redis/v9. redis is what the Python index calls redis-py.
-func (p Package) short() string {
-	name := path.Base(majorVersion.ReplaceAllString(p.Name, ""))
-	if p.File == "requirements.txt" && name == "redis" {
-		return "redis-py"
+// ofDebian is the version of a package of Debian, without what Debian adds: 5.3.7 of 5.3.7+4.3.0-3.
+func (p Package) ofDebian() (string, error) {
+	out, err := exec.Command("dpkg-query", "--show", "--showformat=${Version}", p.Name).Output()
+	if err != nil {
+		return "", fmt.Errorf("version of %s: %w", p.Name, err)
 	}
-	return name
+	version := string(out)
+	return version[:strings.IndexAny(version+"-", "+-~")], nil
 }
 
-// installed is the version that a program on the path prints.
-func installed(program string) (string, error) {
+var majorVersion = regexp.MustCompile(`/v\d+$`)
+
+// worldwide are packages that the world knows by another name.
+var worldwide = map[Package]string{
+	{"requirements.txt", "redis"}: "redis-py", {"package.json", "redis"}: "node-redis", {"package.json", "ioredis5"}: "ioredis",
+	{debian, "php-redis"}: "phpredis", {"Cargo.toml", "redis"}: "redis-rs",
+}
+
+// short is the name without the place: go-redis of github.com/redis/go-redis/v9.
+func (p Package) short() string {
+	if name, known := worldwide[p]; known {
+		return name
+	}
+	return path.Base(majorVersion.ReplaceAllString(p.Name, ""))
+}
+
+// printed is the version that a program on the path prints.
+func printed(program string) (string, error) {
 	out, err := exec.Command(program, "--version").Output()
 	if err != nil {
 		return "", fmt.Errorf("version of %s: %w", program, err)
@@ -96,7 +135,7 @@ func Versions(clients string, results []Result) (map[string]string, error) {
 		versions[r.Client] = r.Version
 	}
 	for _, row := range Rows() {
-		if len(row.Packages) == 0 {
+		if row.installed() {
 			continue
 		}
 		version, err := row.Version(clients)

@@ -12,6 +12,9 @@ import { ioredisCases, ioredisLibrary } from './ioredis.js';
 import { connectNodeRedis, nodeRedisCases, nodeRedisLibrary } from './node_redis.js';
 import { redlock4Cases, redlock4Library, redlock5Cases, redlock5Library, sesamecareLibrary } from './redlock.js';
 import { mutexCases, mutexLibraryOf, redlockMutexLibraryOf, semaphoreCases } from './semaphore.js';
+import {
+  universalCases, universalOnIoredis, universalOnNodeRedis, universalRedlock, universalRedlockCases,
+} from './universal.js';
 
 const TIME_LIMIT_MS = 60_000;
 
@@ -24,7 +27,10 @@ const libraries = {
   'redlock-mutex': { cases: mutexCases, make: redlockMutexLibraryOf },
   semaphore: { cases: semaphoreCases, make: () => null },
   none: { cases: lockCases, make: noLock },
-  'node-redis': { cases: nodeRedisCases, make: nodeRedisLibrary },
+  'node-redis': { cases: nodeRedisCases, make: nodeRedisLibrary, nodeRedis: true },
+  universal: { cases: universalCases, make: universalOnIoredis },
+  'universal-redlock': { cases: universalRedlockCases, make: universalRedlock },
+  'universal-on-node-redis': { cases: universalCases, make: universalOnNodeRedis, nodeRedis: true },
 };
 
 /** A lock that everybody gets at once: it shows that the cases notice. */
@@ -84,8 +90,7 @@ async function main() {
   const colon = options.addr.lastIndexOf(':');
   const [host, port] = [options.addr.slice(0, colon), Number(options.addr.slice(colon + 1))];
   const inspect = connectIoredis(host, port);
-  const nodeRedis = options.library === 'node-redis';
-  const client = nodeRedis ? await connectNodeRedis(host, port, Number(options.protocol)) : connectIoredis(host, port);
+  const client = library.nodeRedis ? await connectNodeRedis(host, port, Number(options.protocol)) : connectIoredis(host, port);
   const lib = library.make(client);
   let passed = true;
   for (const [name, body] of Object.entries(library.cases)) {
