@@ -109,10 +109,16 @@ func Rows() []Row {
 		{"symfony-lock", "Symfony Lock", "php", packages("dpkg:php-symfony-lock", phpredis), phpAddress, ""},
 		{"phpredis", "phpredis", "php", packages(phpredis), phpAddress, ""},
 		{"rslock", "rslock", "rust", packages("Cargo.toml:rslock", redisRs), rustAddress, ""},
-		{"redis-rs", "redis-rs", "rust", packages(redisRs), rustAddress, ""},
+		{
+			"redis-rs", "redis-rs", "rust", packages(redisRs), rustAddress,
+			`SentinelClient::build(vec!["redis://redfence-1:26379"], "mymaster".into(), None, SentinelServerType::Master)`,
+		},
 		{"redis-rb", "redis-rb", "ruby", packages(redisRb), rubyAddress, rubySentinels},
 		{"redlock-rb", "redlock-rb", "", packages("played:2.0"), `Redlock::Client.new(["redis://redfence:6380"])`, ""},
-		{"stackexchange-redis", "StackExchange.Redis, RedLock.net", "", packages("played:3.0"), `ConnectionMultiplexer.Connect("redfence:6380")`, ""},
+		{
+			"stackexchange-redis", "StackExchange.Redis, RedLock.net", "", packages("played:3.0"),
+			`ConnectionMultiplexer.Connect("redfence:6380")`, `ConnectionMultiplexer.Connect("redfence-1:26379,serviceName=mymaster")`,
+		},
 		{"redis-cli", "redis-cli", "rediscli", nil, `redis-cli -h redfence -p 6380`, ""},
 	}
 }

@@ -57,18 +57,17 @@ func (r Row) Version(clients string) (string, error) {
 			return "", err
 		}
 	}
-	text := versions[0]
-	for i := 1; i < len(versions); i++ {
-		separator, name := ", ", r.Packages[i].short()
-		if i == 1 {
-			separator = " on "
-		}
-		if i > 1 && name == r.Packages[i-1].short() {
-			name = ""
-		}
-		text += separator + strings.TrimSpace(name+" "+versions[i])
+	if len(versions) == 1 {
+		return versions[0], nil
 	}
-	return text, nil
+	below := make([]string, len(versions)-1)
+	for i := range below {
+		if name := r.Packages[i+1].short(); i == 0 || name != r.Packages[i].short() {
+			below[i] = name + " "
+		}
+		below[i] += versions[i+1]
+	}
+	return versions[0] + " on " + strings.Join(below, ", "), nil
 }
 
 func (p Package) version(dir string) (string, error) {
