@@ -277,7 +277,7 @@ func TestAForgetfulRegisterIsFound(t *testing.T) {
 		"majority wiped": {loose: true, start: func(t *testing.T) ([]*harness.Server, func()) {
 			t.Helper()
 			r := startRing(t, ringOf{nodes: 3, direct: true})
-			r.addForgiving(harness.Options{})
+			r.addForgiving(loadLease, harness.Options{})
 			r.awaitCounted(r.proxies...)
 			return r.proxies, func() {
 				for _, s := range r.servers {

@@ -1,8 +1,10 @@
 package integration
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -62,8 +64,15 @@ func (r *tokenRace) judge(t *testing.T) {
 	t.Logf("%d granted, %d refused, %d not served, %d unknown", r.h.count(wasGranted), r.h.count(wasRefused), r.h.count(wasUnserved), r.h.count(wasUnknown))
 }
 
-// fiveApart are wall clocks of which two are 5 s apart, the most for which tokens are given in quorum mode.
-var fiveApart = []time.Duration{-2500 * time.Millisecond, 0, 2500 * time.Millisecond}
+// apart is how far two of the wall clocks are apart.
+const apart = 5 * time.Second
+
+// Wall clocks of three servers.
+var (
+	fiveApart = []time.Duration{-apart / 2, 0, apart / 2}
+	ahead     = []time.Duration{apart / 2, apart / 2, apart / 2}
+	behind    = []time.Duration{-apart / 2, -apart / 2, -apart / 2}
+)
 
 // skewed is a clock with an offset, in a file of the test's.
 func skewed(t *testing.T, offset time.Duration) (env string) {
@@ -75,15 +84,9 @@ func skewed(t *testing.T, offset time.Duration) (env string) {
 
 // tokenRaceCase is a race for a lock, before and behind something that happens to the servers.
 type tokenRaceCase struct {
-	apart  bool // the wall clocks, by 5 s
-	grants int  // before, and as many behind; with REDFENCE_LONG=1 1,000
-}
-
-func (tc tokenRaceCase) clocks() []time.Duration {
-	if tc.apart {
-		return fiveApart
-	}
-	return make([]time.Duration, len(fiveApart))
+	clocks  []time.Duration // of the servers
+	grants  int             // before, and as many behind; with REDFENCE_LONG=1 1,000
+	forgive time.Duration   // how long nodes that all have forgotten do not vote
 }
 
 // amid runs the race, with a fault in its middle.
@@ -110,21 +113,44 @@ func TestTokensOfAClusterRiseInRealTime(t *testing.T) {
 		tokenRaceCase
 		fault func(t *testing.T, l *linearRun)
 	}{
-		"clocks 5 s apart":                {tokenRaceCase{true, 500}, func(*testing.T, *linearRun) {}},
-		"leader killed, clocks 5 s apart": {tokenRaceCase{true, 100}, func(_ *testing.T, l *linearRun) { l.kill(l.c.Leader())() }},
-		"all restarted":                   {tokenRaceCase{true, 100}, func(_ *testing.T, l *linearRun) { l.kill(0, 1, 2)() }},
-		"all data lost":                   {tokenRaceCase{false, 100}, func(t *testing.T, l *linearRun) { t.Helper(); l.kill(0, 1, 2); loseData(t, l.c, 0, 1, 2) }},
-		"one recovered, the others restored from its snapshot": {tokenRaceCase{true, 100}, recoverOne},
+		"clocks 5 s apart":                {tokenRaceCase{clocks: fiveApart, grants: 500}, func(*testing.T, *linearRun) {}},
+		"leader killed, clocks 5 s apart": {tokenRaceCase{clocks: fiveApart, grants: 100}, func(_ *testing.T, l *linearRun) { l.kill(l.c.Leader())() }},
+		"all restarted":                   {tokenRaceCase{clocks: fiveApart, grants: 100}, func(_ *testing.T, l *linearRun) { l.kill(0, 1, 2)() }},
+		"all restarted, all clocks stepped back": {tokenRaceCase{clocks: ahead, grants: 100}, func(t *testing.T, l *linearRun) {
+			t.Helper()
+			restart := l.kill(0, 1, 2)
+			setClocks(t, l.c.Members, behind)
+			restart()
+		}},
+		"all data lost": {tokenRaceCase{clocks: ahead, grants: 100}, func(t *testing.T, l *linearRun) {
+			t.Helper()
+			l.kill(0, 1, 2)
+			loseData(t, l.c, 0, 1, 2)
+		}},
+		"all data lost, clocks 5 s behind since, which have passed": {tokenRaceCase{clocks: ahead, grants: 100}, func(t *testing.T, l *linearRun) {
+			t.Helper()
+			l.kill(0, 1, 2)
+			setClocks(t, l.c.Members, behind)
+			wait(apart)
+			loseData(t, l.c, 0, 1, 2)
+		}},
+		"one recovered, the others restored from its snapshot": {tokenRaceCase{clocks: fiveApart, grants: 100}, recoverOne},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := harness.NewClusterWith(t, 3, harness.Options{Tags: "clockskew"})
-			for i, offset := range tc.clocks() {
-				c.Members[i].SetEnv(skewed(t, offset))
-			}
+			setClocks(t, c.Members, tc.clocks)
 			c.Start()
 			tc.amid(t, c.Members, func() { tc.fault(t, &linearRun{t: t, c: c}) })
 		})
+	}
+}
+
+// setClocks gives servers that do not run other wall clocks.
+func setClocks(t *testing.T, servers []*harness.Server, clocks []time.Duration) {
+	t.Helper()
+	for i, s := range servers {
+		s.SetEnv(skewed(t, clocks[i]))
 	}
 }
 
@@ -168,10 +194,13 @@ func TestQuorumTokensRiseInRealTime(t *testing.T) {
 		tokenRaceCase
 		fault func(t *testing.T, r *ring)
 	}{
-		"clocks 5 s apart": {tokenRaceCase{true, 150}, func(*testing.T, *ring) {}},
-		"one node after the other wiped, clocks 5 s apart": {tokenRaceCase{true, 100}, wipeInTurn},
-		"proxies restarted": {tokenRaceCase{true, 100}, restartProxies},
-		"all data lost": {tokenRaceCase{false, 100}, func(_ *testing.T, r *ring) {
+		"clocks 5 s apart": {tokenRaceCase{clocks: fiveApart, grants: 150}, func(*testing.T, *ring) {}},
+		"one node after the other wiped, clocks 5 s apart": {tokenRaceCase{clocks: fiveApart, grants: 100}, wipeInTurn},
+		"proxies restarted": {tokenRaceCase{clocks: fiveApart, grants: 100}, func(t *testing.T, r *ring) { t.Helper(); restartProxies(t, r, fiveApart) }},
+		"proxies restarted, all clocks stepped back": {
+			tokenRaceCase{clocks: ahead, grants: 100}, func(t *testing.T, r *ring) { t.Helper(); restartProxies(t, r, behind) },
+		},
+		"all data lost, clocks 5 s apart": {tokenRaceCase{clocks: fiveApart, grants: 100, forgive: apart}, func(_ *testing.T, r *ring) {
 			for _, s := range r.servers {
 				s.Kill()
 			}
@@ -180,12 +209,23 @@ func TestQuorumTokensRiseInRealTime(t *testing.T) {
 			}
 			r.awaitCounted(r.proxies...)
 		}},
+		"all data and proxies lost, clocks 5 s behind since, which have passed": {tokenRaceCase{clocks: ahead, grants: 100}, func(t *testing.T, r *ring) {
+			t.Helper()
+			for _, s := range append(slices.Clone(r.servers), r.proxies...) {
+				s.Kill()
+			}
+			wait(apart)
+			for _, s := range r.servers {
+				s.Restart()
+			}
+			restartProxies(t, r, behind)
+		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := startRing(t, ringOf{nodes: 3, direct: true})
-			for _, offset := range tc.clocks() {
-				r.addForgiving(harness.Options{Tags: "clockskew", Env: []string{skewed(t, offset)}})
+			for _, offset := range tc.clocks {
+				r.addForgiving(cmp.Or(tc.forgive, loadLease), harness.Options{Tags: "clockskew", Env: []string{skewed(t, offset)}})
 			}
 			r.awaitCounted(r.proxies...)
 			tc.amid(t, r.proxies, func() { tc.fault(t, r) })
@@ -193,10 +233,10 @@ func TestQuorumTokensRiseInRealTime(t *testing.T) {
 	}
 }
 
-// addForgiving runs one more redfence over the nodes, which lets nodes that all have forgotten vote after 2 s.
-func (r *ring) addForgiving(o harness.Options) {
+// addForgiving runs one more redfence over the nodes, which lets nodes that all have forgotten vote after some time.
+func (r *ring) addForgiving(after time.Duration, o harness.Options) {
 	r.t.Helper()
-	o.Args = []string{"--max-lock-ttl", milliseconds(loadLease) + "ms"}
+	o.Args = []string{"--max-lock-ttl", milliseconds(after) + "ms"}
 	for _, url := range r.urls {
 		o.Args = append(o.Args, "--node", url)
 	}
@@ -212,9 +252,12 @@ func wipeInTurn(_ *testing.T, r *ring) {
 	}
 }
 
-func restartProxies(_ *testing.T, r *ring) {
-	for _, p := range r.proxies {
+// restartProxies starts them again, all with other clocks.
+func restartProxies(t *testing.T, r *ring, clocks []time.Duration) {
+	t.Helper()
+	for i, p := range r.proxies {
 		p.Kill()
+		setClocks(t, r.proxies[i:i+1], clocks[i:])
 		p.Restart()
 	}
 	r.awaitCounted(r.proxies...)

@@ -1,38 +1,50 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 )
 
-// fencing compares redfence with itself: one process, whose clients ask for no fencing token, and then for one.
-func fencing(o options, program, dir string) (nodes, servers []*server) {
+// fencing compares redfence with a build of itself that makes no fencing tokens.
+func fencing(ctx context.Context, o options, program, dir string) (nodes, servers []*server, err error) {
+	tokenless, err := buildRedfence(ctx, filepath.Join(dir, "redfence-tokenless"), "tokenless")
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range o.nodes {
 		nodes = append(nodes, nodeServer(o.redis, dir, i))
 	}
-	plain := redfenceServer(program, o, dir)
-	if o.nodes > 0 {
-		plain = quorumServer(program, dir, nodes)
+	for _, side := range []struct {
+		name, program string
+		fenced        bool
+	}{{"no tokens", tokenless, false}, {"with token", program, true}} {
+		s := redfenceServer(side.program, o, dir)
+		if o.nodes > 0 {
+			s = quorumServer(side.program, dir, nodes)
+		}
+		s.name, s.dir, s.fenced = side.name, filepath.Join(dir, filepath.Base(side.program)+"-data"), side.fenced
+		servers = append(servers, s)
 	}
-	plain.name = "without"
-	asking := &server{name: "with token", about: "the same process", behind: []*server{plain}, version: plain.version, fenced: true}
-	return nodes, []*server{plain, asking}
+	return nodes, servers, nil
 }
 
 // fenceSetting has every client take and release a lock of its own, and on one side be told the token of each grant.
-// The release is not counted, but takes its time.
+// The release is not counted, but takes its time. In quorum mode both sides have the same nodes, but not the same locks:
+// what stands there of one side's would be news to the other.
 func fenceSetting(clients int) setting {
 	s := lockSetting(clients)
 	s.name = "fence"
-	s.about = "every client takes and releases its own lock; only the acquisitions are counted: SET NX PX, or SET NX PX FENCE, whose tokens must rise"
+	s.about = "every client takes and releases its own lock; only the acquisitions are counted: SET NX PX of a build without tokens, and SET NX PX FENCE, whose tokens must rise"
 	s.ops = []op{{"acquire", true}, {"release", false}}
 	s.after = noCheck
 	raw := s.enlist
 	s.enlist = func(c *client) cycle {
 		if !c.server.fenced {
-			return raw(c)
+			return c.tokenless(raw(c))
 		}
-		key := "bench:lock:" + strconv.Itoa(c.id)
+		key := "bench:held:" + strconv.Itoa(c.id)
 		acquire := encode("SET", key, placeholder, "NX", "PX", leaseMillis, "FENCE")
 		_, release := lockRequests(key)
 		last := int64(0)
@@ -59,4 +71,21 @@ func (c *client) fenced(acquire []byte, last *int64) error {
 	}
 	*last = n
 	return nil
+}
+
+// tokenless is a cycle on a server of which it is shown first that it makes no tokens.
+func (c *client) tokenless(do cycle) cycle {
+	key, shown := "bench:shown:"+strconv.Itoa(c.id), false
+	return func() error {
+		if !shown {
+			shown = true
+			if err := c.must(encode("SET", key, "x", "NX", "PX", leaseMillis, "FENCE").wire, wantZero); err != nil {
+				return err
+			}
+			if err := c.must(encode("DEL", key).wire, wantOne); err != nil {
+				return err
+			}
+		}
+		return do()
+	}
 }

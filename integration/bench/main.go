@@ -125,8 +125,7 @@ func contestants(ctx context.Context, o options, program, dir string) (nodes, se
 		nodes, servers = passing(o, program, dir)
 		return nodes, servers, nil
 	case o.fence:
-		nodes, servers = fencing(o, program, dir)
-		return nodes, servers, nil
+		return fencing(ctx, o, program, dir)
 	}
 	if o.nodes == 0 {
 		return nil, []*server{redisServer(o.redis, dir), redfenceServer(program, o, dir)}, nil
@@ -148,7 +147,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
 	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream)")
-	fs.BoolVar(&o.fence, "fence", false, "compare redfence with itself, whose clients ask for no fencing token and then for one; with -nodes in quorum mode")
+	fs.BoolVar(&o.fence, "fence", false, "compare redfence, asked for the fencing token of each grant, with a build of it that makes none; with -nodes in quorum mode")
 	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
 	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")
 	fs.StringVar(&clients, "clients", "1,16,64,256", "numbers of clients in the lock setting")

@@ -27,8 +27,8 @@ type side struct {
 	seen  []histogram     // per op, over all rounds
 }
 
-// measure runs the plan: in every round each setting on one server, then on the other, so that what else the machine
-// does hits both alike.
+// measure runs the plan: in every round each setting on one server, then on the other, in turns which is first, so that
+// what else the machine does hits both alike.
 func measure(ctx context.Context, o options, plan []setting, servers []*server, stderr io.Writer) ([]row, error) {
 	rows := make([]row, len(plan))
 	for i, s := range plan {
@@ -36,7 +36,9 @@ func measure(ctx context.Context, o options, plan []setting, servers []*server, 
 	}
 	for round := range o.rounds {
 		for i := range rows {
-			for j, srv := range servers {
+			for turn := range servers {
+				j := (round + turn) % len(servers)
+				srv := servers[j]
 				r, err := runRound(ctx, o, rows[i].setting, srv, round)
 				if err != nil {
 					return nil, fmt.Errorf("%s with %d clients on %s: %w\n%s", rows[i].name, rows[i].clients, srv.name, err, srv.log())

@@ -71,8 +71,12 @@ func redfenceProgram(ctx context.Context, given, dir string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)
 	}
-	program := filepath.Join(dir, "redfence-program")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/redfence")
+	return buildRedfence(ctx, filepath.Join(dir, "redfence-program"), "")
+}
+
+// buildRedfence builds the program from this repository, with build tags.
+func buildRedfence(ctx context.Context, program, tags string) (string, error) {
+	build := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", program, "./cmd/redfence")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building redfence: %w\n%s", err, out)
