@@ -33,6 +33,9 @@ func TestClientFencing(t *testing.T) {
 	}
 	onFencingBackends(t, func(t *testing.T, d deployment) {
 		c, other := harness.Dial(t, d.Address()), harness.Dial(t, d.Address())
+		bystander := harness.Dial(t, d.Address()) // is told of its own locks only
+		bystander.Do("HELLO", "3")
+		bystander.Want("OK", "CLIENT", "FENCING", "ON")
 		if reply := c.Do("CLIENT", "FENCING", "ON"); !reply.IsError() {
 			t.Errorf("RESP2 was answered %s", reply)
 		}
@@ -46,12 +49,22 @@ func TestClientFencing(t *testing.T) {
 		c.Want("QUEUED", "SET", "in block", "a", "NX", "PX", "30000")
 		c.Want("QUEUED", "GET", "in block")
 		wantTold(t, c, other, []string{"EXEC"}, []string{"in block"})
+		for _, key := range words("first second") { // in one go: each push stands in front of its own reply
+			c.Send("SET", key, "a", "NX", "PX", "30000")
+		}
+		for _, key := range words("first second") {
+			if push, reply := c.Receive(), c.Receive(); len(push.Elems) != 3 || push.Elems[1].Text != key || reply.Text != "OK" {
+				t.Errorf("pipelined, %s: %s, %s", key, push, reply)
+			}
+		}
 		c.Want("OK", "CLIENT", "FENCING", "OFF")
 		wantTold(t, c, other, []string{"SET", "after", "a", "NX", "PX", "30000"}, nil)
 		c.Want("OK", "CLIENT", "FENCING", "ON")
 		c.Do("RESET")
 		c.Do("HELLO", "3")
 		wantTold(t, c, other, []string{"SET", "after reset", "a", "NX", "PX", "30000"}, nil)
+		bystander.Want("PONG", "PING")
+		wantTold(t, bystander, other, []string{"SET", "own", "a", "NX", "PX", "30000"}, []string{"own"})
 	})
 }
 

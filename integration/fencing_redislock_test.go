@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,5 +129,81 @@ func TestRedislockEndsByItsOwnClock(t *testing.T) {
 	wantLockOver(t, l, redislock.ErrExpired)
 	if took := time.Since(began); took < ttl/4 {
 		t.Errorf("the lock was over after %v", took)
+	}
+}
+
+// TestRedislockLosesAnAnswer cuts the connection behind a lock that was taken. A client that sends its request again is told that
+// the lock is its own; one that does not leaves no lock behind.
+func TestRedislockLosesAnAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		retries int
+		held    bool
+	}{"sent again": {1, true}, "not sent again": {-1, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := harness.StartRedfence(t)
+			relay, direct := harness.StartRelay(t, s.Addr), harness.Dial(t, s.Addr)
+			client := redis.NewClient(&redis.Options{Addr: relay.Addr, MaxRetries: tc.retries, ReadTimeout: patience})
+			defer func() { _ = client.Close() }()
+			if err := client.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			relay.Hold(harness.ToClient)
+			var l *redislock.Lock
+			var err error
+			var trying sync.WaitGroup
+			trying.Go(func() { l, err = redislock.Try(t.Context(), client, "lock", redislock.Options{TTL: time.Hour}) })
+			harness.Eventually(t, patience, func() bool { return direct.Int("EXISTS", "lock") == 1 })
+			relay.Cut()
+			relay.Release(harness.ToClient)
+			trying.Wait()
+			if !tc.held {
+				if err == nil || errors.Is(err, redislock.ErrHeld) {
+					t.Errorf("error %v", err)
+				}
+				harness.Eventually(t, patience, func() bool { return direct.Int("EXISTS", "lock") == 0 })
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantToken(t, direct, int64(l.Token()), "FENCE", "lock")
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRedislockOutlivesARenewalOfUnknownOutcome loses the answer to a renewal: the lock is held on, and the next one counts.
+func TestRedislockOutlivesARenewalOfUnknownOutcome(t *testing.T) {
+	s := harness.StartRedfence(t)
+	relay, direct := harness.StartRelay(t, s.Addr), harness.Dial(t, s.Addr)
+	client := redis.NewClient(&redis.Options{Addr: relay.Addr, MaxRetries: -1, ReadTimeout: patience})
+	defer func() { _ = client.Close() }()
+	l, err := redislock.Try(t.Context(), client, "lock", redislock.Options{TTL: time.Hour, Renew: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := func() bool { return direct.Int("PTTL", "lock") > time.Minute.Milliseconds() }
+	if err := l.Extend(t.Context()); err != nil { // so the script is known
+		t.Fatal(err)
+	}
+	direct.Want("(integer) 1", "PEXPIRE", "lock", "60000")
+	relay.Hold(harness.ToClient)
+	var extending sync.WaitGroup
+	extending.Go(func() { err = l.Extend(t.Context()) })
+	harness.Eventually(t, patience, renewed)
+	relay.Cut()
+	relay.Release(harness.ToClient)
+	extending.Wait()
+	if err == nil || errors.Is(err, redislock.ErrLost) || l.Err() != nil {
+		t.Errorf("renewed with %v, ended by %v", err, l.Err())
+	}
+	direct.Want("(integer) 1", "PEXPIRE", "lock", "60000")
+	if err := l.Extend(t.Context()); err != nil || !renewed() {
+		t.Errorf("renewed with %v", err)
+	}
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -81,14 +81,20 @@ type Lock struct {
 }
 
 // Try takes the lock once. It returns ErrHeld when somebody else has it. The lock's Context ends with ctx at the latest.
+//
+// After another error it is not known whether the lock was taken, so it is given back in the background.
 func Try(ctx context.Context, client redis.UniversalClient, key string, o Options) (*Lock, error) {
 	o = o.withDefaults()
 	value, began := rand.Text(), time.Now()
 	token, err := client.Do(ctx, "SET", key, value, "NX", "PX", o.TTL.Milliseconds(), "FENCE").Int64()
+	if errors.Is(err, redis.Nil) { // or go-redis has sent it again, behind an answer that was lost, and finds its own lock
+		token, err = client.Do(ctx, "FENCE", key, value).Int64()
+	}
 	switch {
 	case errors.Is(err, redis.Nil):
 		return nil, ErrHeld
 	case err != nil:
+		go giveBack(context.WithoutCancel(ctx), client, key, value, o.TTL)
 		return nil, fmt.Errorf("take lock %s: %w", key, err)
 	}
 	l := &Lock{client: client, key: key, value: value, token: fencing.Token(token), o: o, until: began.Add(o.TTL - o.Drift)}
@@ -178,6 +184,13 @@ else
 	return 0
 end`
 )
+
+// giveBack releases what may have been taken. It must not take longer than that would last.
+func giveBack(ctx context.Context, client redis.UniversalClient, key, value string, ttl time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, ttl)
+	defer cancel()
+	_ = redis.NewScript(deleteScript).Run(ctx, client, []string{key}, value).Err() // else its TTL ends it
+}
 
 // renewAll renews the lease until the lock is over. What fails is tried again at the next turn; the deadline stands.
 func (l *Lock) renewAll() {

@@ -3,8 +3,8 @@
 -- checkToken answers 1 and remembers a token, unless a larger one was seen: then it answers 0. That the node cannot
 -- remember ends the run.
 local function checkToken(resource, token)
-  local n = string.match(token, '^%d+$') and #token <= 16 and tonumber(token)
-  if not n or n < 1 or n > 9007199254740991 then return {err = $BADTOKEN} end
+  local n = string.match(token, '^[1-9]%d*$') and #token <= 16 and tonumber(token)
+  if not n or n > 9007199254740991 then return {err = $BADTOKEN} end
   checked = true
   local key = '__redfence__fence:' .. resource
   local last = call('GET', key)
