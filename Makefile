@@ -38,6 +38,7 @@ needs: # Install as root, or name, what the suites use beyond Go
 lint: ## Vet, style, spelling, import directions
 	go vet ./...
 	go vet -tags clockskew,planted ./raftstore # builds of tests: the wall clock can be stepped, bugs are planted
+	go vet -tags tokenless ./fencing # what the benchmark compares with
 	$(LINT) run ./...
 
 .PHONY: fmt
