@@ -142,6 +142,38 @@ func TestQuorumChecksInTransactionsGoOn(t *testing.T) {
 	}
 }
 
+// TestQuorumACheckWithoutAMajoritySaysWhatIsLeft takes nodes away: the error tells whether the token may be remembered, and no error is
+// taken for a refusal.
+func TestQuorumACheckWithoutAMajoritySaysWhatIsLeft(t *testing.T) {
+	for left, want := range []string{"nothing was executed", "nothing was executed but that the token may be remembered: send it again"} {
+		t.Run(strconv.Itoa(left)+" left", func(t *testing.T) {
+			q := harness.StartQuorum(t, 3)
+			c := harness.Dial(t, q.Addr)
+			c.Want("(integer) 1", "FENCE.CHECK", "r", "100")
+			for _, n := range q.Nodes[left:] {
+				n.Kill()
+			}
+			counted := "quorum_counted:" + strconv.Itoa(left) + "\r\n"
+			harness.Eventually(t, patience, func() bool { return strings.Contains(c.Do("INFO", "quorum").Text, counted) })
+			for _, token := range []string{"99", "200"} {
+				reply := c.Do("FENCE.CHECK", "r", token)
+				if left == 1 && token == "99" {
+					if reply.String() != "(integer) 0" { // one node is enough for a refusal
+						t.Errorf("a stale token was answered %s", reply)
+					}
+					continue
+				}
+				if !strings.HasPrefix(reply.Text, "CLUSTERDOWN quorum lost: ") || !strings.HasSuffix(reply.Text, "; "+want) {
+					t.Errorf("%s was answered %s", token, reply)
+				}
+			}
+			for _, n := range q.Nodes[:left] {
+				harness.Dial(t, n.Addr).Want(`"200"`, "GET", "__redfence__fence:r")
+			}
+		})
+	}
+}
+
 // inner is the first reply of a transaction, or the error in its place.
 func inner(r harness.Reply) harness.Reply {
 	if len(r.Elems) > 0 {

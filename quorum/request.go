@@ -23,6 +23,7 @@ type request struct {
 	text    *runner.Text // of the script, when it is one
 	block   block
 	tries   int
+	noted   bool            // a node may have remembered the token of this FENCE.CHECK
 	ttls    []tally.Reading // to be shared by the nodes in the next attempt
 	debts   []*attempt      // by node: the attempt whose answer it may still owe; nil when there are none
 	past    []*attempt      // that were lost, and put back as far as could be

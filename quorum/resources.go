@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/redfence/redfence/commands"
@@ -29,16 +30,24 @@ func (e *Engine) fenceCheck(r *request) {
 func (e *Engine) register(r *request, q *commands.Request, is func(*tally.Votes) bool, done func(*tally.Votes)) {
 	op := &runner.Run{ID: e.nextID(), Requests: []*commands.Request{q}, Wall: e.cfg.Wall(), Memory: e.cfg.FenceMemory}
 	e.gatherUntil(r.db, op, is, func(g *gathering) {
+		r.noted = r.noted || q == r.call.Requests[0] && mayBeNoted(g.votes)
 		switch {
 		case is(g.votes):
 			done(g.votes)
 		case r.age() < retryBudget:
 			r.tries++
 			e.cfg.Clock.AfterFunc(renewalPause, func() { e.register(r, q, is, done) })
+		case r.noted && q.Spec.Name == "fence.check":
+			r.answer(resp.CheckLost(g.votes.Answered(), len(g.votes.All()), e.reasons(g.votes)).Value())
 		default:
 			r.answer(e.tooFew(g.votes))
 		}
 	})
+}
+
+// mayBeNoted tells whether a node has taken the token, or may have without an answer.
+func mayBeNoted(votes *tally.Votes) bool {
+	return slices.ContainsFunc(votes.All(), func(a *tally.Answer) bool { return a != nil && a.Ran })
 }
 
 // decided tells whether a node has refused a token, or a majority has taken it.

@@ -25,6 +25,11 @@ func QuorumLost(answered, nodes int, reasons []string) Failure {
 		answered, nodes, strings.Join(reasons, ", ")))
 }
 
+// CheckLost is QuorumLost for FENCE.CHECK, once a node may have remembered the token: that is not put back.
+func CheckLost(answered, nodes int, reasons []string) Failure {
+	return QuorumLost(answered, nodes, reasons) + " but that the token may be remembered: send it again"
+}
+
 // RenewalLost is QuorumLost for a renewal, which some nodes may have made: that is not put back.
 func RenewalLost(answered, nodes int, reasons []string) Failure {
 	return QuorumLost(answered, nodes, reasons) + " but that a TTL may be longer now"
