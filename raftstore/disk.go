@@ -20,6 +20,7 @@ const keptSnapshots = 2
 // disk is what a node keeps on disk for Raft.
 type disk struct {
 	log       *watchedLog
+	ahead     *aheadLog // what the library writes to
 	stable    raft.StableStore
 	snapshots raft.SnapshotStore
 	closers   []io.Closer
@@ -54,7 +55,9 @@ func openDisk(dir string, kind LogStore, logger hclog.Logger) (_ *disk, err erro
 	if err != nil {
 		return d, err
 	}
-	d.log, d.closers = &watchedLog{LogStore: checked}, append(d.closers, checked)
+	d.log = &watchedLog{LogStore: checked}
+	d.ahead = newAhead(d.log)
+	d.closers = append(d.closers, checked, d.ahead)
 	return d, nil
 }
 

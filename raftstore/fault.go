@@ -10,7 +10,7 @@ import (
 // only steps down then.
 type watchedLog struct {
 	raft.LogStore
-	fault atomic.Pointer[error] // of the last write; nil when it succeeded
+	fault atomic.Pointer[error] // of the first write since one has succeeded; nil when the last one has
 }
 
 // StoreLog implements raft.LogStore.
@@ -20,7 +20,7 @@ func (w *watchedLog) StoreLog(l *raft.Log) error { return w.StoreLogs([]*raft.Lo
 func (w *watchedLog) StoreLogs(logs []*raft.Log) error {
 	err := w.LogStore.StoreLogs(logs)
 	if err != nil {
-		w.fault.Store(&err)
+		w.fault.CompareAndSwap(nil, &err) // the next ones may only say that they do not follow on it
 	} else if w.fault.Load() != nil {
 		w.fault.Store(nil)
 	}

@@ -130,6 +130,16 @@ func (s *Store) finish(b *batch, err error) {
 	s.propose()
 }
 
+// unwritten tells those who wait for the entry in the log that this node cannot write it, though others may have it. What the
+// library appends next cannot be written either, so it steps down.
+func (s *Store) unwritten(err error) {
+	if b := s.pen.inLog(); b != nil {
+		fate, r := s.failure(err)
+		fail(b.overdue(time.Now(), 0), fate, r)
+	}
+	go s.raft.Barrier(0)
+}
+
 // failure is the result of a call whose entry Raft did not commit. Only an entry that was never appended is surely
 // not executed.
 func (s *Store) failure(err error) (forward.Fate, commands.Result) {

@@ -15,11 +15,23 @@ import (
 
 // fsm is the thin shell between the Raft library and the machine. The library calls all its methods from one
 // goroutine.
-type fsm struct{ s *Store }
+type fsm struct {
+	s    *Store
+	left error // why entries were not run, as the store closes
+}
 
-// Apply implements raft.FSM. It runs an entry and answers its calls, if they are this node's: an entry that comes
-// here is committed and on disk.
-func (f fsm) Apply(l *raft.Log) any {
+// Apply implements raft.FSM. It runs an entry and answers its calls, if they are this node's: an entry that comes here is
+// committed, on the disks of a majority if this node's is counted among them. So it waits until this disk has it.
+func (f *fsm) Apply(l *raft.Log) any {
+	if f.left == nil {
+		f.left = f.s.synced(l.Index)
+	}
+	if f.left != nil {
+		if b := f.s.pen.take(l.Data); b != nil {
+			b.fail(f.s.failure(f.left))
+		}
+		return nil
+	}
 	b := f.s.pen.take(l.Data)
 	if b != nil {
 		f.s.propose() // the disk writes the next entry while this one runs
@@ -36,7 +48,7 @@ func (f fsm) Apply(l *raft.Log) any {
 }
 
 // work is what an entry asks for. This node's own entries need no decoding: their requests are still at hand.
-func (f fsm) work(b *batch, l *raft.Log) *work {
+func (f *fsm) work(b *batch, l *raft.Log) *work {
 	if b != nil {
 		return &b.work
 	}
@@ -51,13 +63,19 @@ func (f fsm) work(b *batch, l *raft.Log) *work {
 	return &w
 }
 
-// Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys.
-func (f fsm) Snapshot() (raft.FSMSnapshot, error) { return snapshot{f.s.machine.view()}, nil }
+// Snapshot implements raft.FSM. It only takes a view, which costs the same for any number of keys. The library takes it to hold
+// all entries that came here.
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+	if f.left != nil {
+		return nil, f.left
+	}
+	return snapshot{f.s.machine.view()}, nil
+}
 
 // Restore implements raft.FSM: at the start, and on a member that has fallen so far behind that it is sent a snapshot. It tells
 // of no single change and no publication, so whoever waits for one has to look, and what clients keep copies of may be
 // others.
-func (f fsm) Restore(r io.ReadCloser) error {
+func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	f.s.machine.mu.Lock()
 	defer f.s.machine.mu.Unlock()

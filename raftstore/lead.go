@@ -61,6 +61,12 @@ func (s *Store) takeOver() {
 // applied is what there is, and a read needs no round to the others (Raft dissertation, section 6.4).
 func (s *Store) soleVoter() bool { return voters(s.servers()) == 1 }
 
+// leadsOthers tells whether this node sends its entries to other voters.
+func (s *Store) leadsOthers() bool {
+	lead := s.lead.Load()
+	return lead != nil && !lead.alone.Load() && s.raft.State() == raft.Leader
+}
+
 // voters is how many members have a vote.
 func voters(servers []raft.Server) int {
 	n := 0

@@ -15,15 +15,22 @@ const pipelineRoom = 128
 // ever, so the member gets no entries until another leader comes, and a shutdown never ends.
 type pipeline struct {
 	raft.AppendPipeline
+	log     *aheadLog
 	answers chan raft.AppendFuture
 	closed  chan struct{}
 	once    sync.Once
 }
 
-func newPipeline(inner raft.AppendPipeline) *pipeline {
-	p := &pipeline{AppendPipeline: inner, answers: make(chan raft.AppendFuture, pipelineRoom), closed: make(chan struct{})}
+func newPipeline(inner raft.AppendPipeline, log *aheadLog) *pipeline {
+	p := &pipeline{AppendPipeline: inner, log: log, answers: make(chan raft.AppendFuture, pipelineRoom), closed: make(chan struct{})}
 	go p.take()
 	return p
+}
+
+// AppendEntries implements raft.AppendPipeline.
+func (p *pipeline) AppendEntries(q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	q.LeaderCommitIndex = p.log.onDisk(q.LeaderCommitIndex)
+	return p.AppendPipeline.AppendEntries(q, a)
 }
 
 // Consumer implements raft.AppendPipeline.

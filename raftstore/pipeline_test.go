@@ -20,7 +20,7 @@ func TestAPipelineWaitsForNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPipeline(inner)
+	p := newPipeline(inner, &aheadLog{})
 	sent := make(chan error, 1)
 	go func() {
 		var err error

@@ -21,6 +21,7 @@ const (
 	noDedup          = "no dedup"
 	amnesiacVotes    = "amnesiac votes"
 	ackBeforeSync    = "ack before fsync"
+	effectsAhead     = "effects before own fsync"
 )
 
 func planted(bug string) bool { return os.Getenv("REDFENCE_PLANTED") == bug }
@@ -70,4 +71,12 @@ func onDisk(log raft.LogStore) raft.LogStore {
 		panic(err)
 	}
 	return &unsynced{LogStore: log, synced: last, tail: map[uint64]*raft.Log{}}
+}
+
+// synced waits until this node's disk has all entries up to index: those that it leads may be committed before.
+func (s *Store) synced(index uint64) error {
+	if planted(effectsAhead) {
+		return nil
+	}
+	return s.disk.ahead.wait(index)
 }

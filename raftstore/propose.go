@@ -129,6 +129,13 @@ func (p *pen) free() {
 	p.busy.Store(false)
 }
 
+// inLog is the entry that is handed to Raft, nil if there is none.
+func (p *pen) inLog() *batch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.entry
+}
+
 // unanswered are the entries whose calls are not answered yet, the oldest first.
 func (p *pen) unanswered() []*batch {
 	p.mu.Lock()

@@ -72,7 +72,7 @@ func (s *Store) recoverAlone(conf *raft.Config, hold time.Duration) (Recovery, e
 	if err := s.setCluster(name); err != nil {
 		return Recovery{}, err
 	}
-	f := &recovering{fsm: fsm{s}, hold: hold}
+	f := &recovering{fsm: fsm{s: s}, hold: hold}
 	alone := raft.Configuration{Servers: []raft.Server{{ID: conf.LocalID, Address: addr}}}
 	err = raft.RecoverCluster(conf, f, s.disk.log, s.disk.stable, s.disk.snapshots, transport, alone)
 	if err != nil {

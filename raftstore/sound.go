@@ -39,3 +39,6 @@ func newIncarnation() string {
 
 // onDisk is the log that the library writes to. What that has taken is synced.
 func onDisk(log raft.LogStore) raft.LogStore { return log }
+
+// synced waits until this node's disk has all entries up to index: those that it leads may be committed before.
+func (s *Store) synced(index uint64) error { return s.disk.ahead.wait(index) }

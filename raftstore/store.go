@@ -82,6 +82,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		return nil, err
 	}
 	s.disk.log.LogStore = cfg.disk(s.disk.log.LogStore)
+	s.disk.ahead.leads, s.disk.ahead.failed = s.leadsOthers, s.unwritten
 	if err = s.startRaft(s.raftConfig(logger)); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func Open(cfg Config) (_ *Store, err error) {
 // startRaft starts the library. A node that is to be alone makes a cluster of itself in a new data directory.
 func (s *Store) startRaft(conf *raft.Config) error {
 	if s.port != nil {
-		return s.newRaft(conf, newTransport(s.port, conf.Logger))
+		return s.newRaft(conf, newTransport(s.port, s.disk.ahead, conf.Logger))
 	}
 	addr, transport := raft.NewInmemTransport(raft.ServerAddress(conf.LocalID))
 	known, err := raft.HasExistingState(s.disk.log, s.disk.stable, s.disk.snapshots)
@@ -116,7 +117,7 @@ func (s *Store) startRaft(conf *raft.Config) error {
 }
 
 func (s *Store) newRaft(conf *raft.Config, transport raft.Transport) (err error) {
-	s.raft, err = raft.NewRaft(conf, fsm{s}, s.disk.log, s.disk.stable, s.disk.snapshots, transport)
+	s.raft, err = raft.NewRaft(conf, &fsm{s: s}, s.disk.ahead, s.disk.stable, s.disk.snapshots, transport)
 	if err != nil {
 		return fmt.Errorf("starting raft: %w", err)
 	}
@@ -156,6 +157,7 @@ func (s *Store) Close() error {
 		s.origin.drain()
 		s.member.stop()
 		close(s.closing)
+		s.disk.ahead.leave()
 		s.done.Wait()
 		s.lead.Store(nil)
 		s.origin.close()

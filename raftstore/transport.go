@@ -24,14 +24,19 @@ const (
 // transport is the library's over the cluster port. It dials a member by its server id and address, so that whoever else
 // has come to that address refuses: a member whose disk was lost would give the vote of its old self, for which it has
 // forgotten what it has promised.
-type transport struct{ *raft.NetworkTransport }
+//
+// It tells no member of more that is committed than this node has on disk: see aheadLog.
+type transport struct {
+	*raft.NetworkTransport
+	log *aheadLog
+}
 
-func newTransport(port *cluster.TCP, logger hclog.Logger) transport {
+func newTransport(port *cluster.TCP, log *aheadLog, logger hclog.Logger) transport {
 	layer := &layer{port: port, conns: make(chan net.Conn), closed: make(chan struct{})}
 	port.Handle(cluster.Raft, layer.serve)
 	return transport{raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: pooledConns, Timeout: rpcTimeout, Logger: logger,
-	})}
+	}), log}
 }
 
 // idMark stands between a server id and an address. Neither has one.
@@ -48,13 +53,14 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddress
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(inner), nil
+	return newPipeline(inner, t.log), nil
 }
 
 // AppendEntries implements raft.Transport.
 func (t transport) AppendEntries(
 	id raft.ServerID, at raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse,
 ) error {
+	q.LeaderCommitIndex = t.log.onDisk(q.LeaderCommitIndex)
 	return t.NetworkTransport.AppendEntries(id, named(id, at), q, a)
 }
 
