@@ -24,6 +24,7 @@ var plantedBugs = []plantedBug{
 	{"no dedup", 3, (*linearRun).loseAnAnswer},
 	{"amnesiac votes", 1, (*linearRun).voteWithoutMemory},
 	{"ack before fsync", 1, (*linearRun).killAll},
+	{"effects before own fsync", 1, (*linearRun).holdTheLeader},
 }
 
 // TestPlantedBugsAreFound plants a bug at a time in all members, and wants the search for an order to find it. The same
@@ -157,4 +158,25 @@ func (l *linearRun) killAll(key string) {
 	restart := l.kill(0, 1, 2)
 	restart()
 	l.at(1, 0).must(linear.Op{Kind: linear.Holder, Key: key})
+}
+
+// holdTheLeader has the leader take a lock for a client while its disk hangs, with one follower, and kills both. The other one
+// and the leader, whose disk has nothing of it, are a majority.
+func (l *linearRun) holdTheLeader(key string) {
+	leader := l.c.Leader()
+	has, missed := (leader+1)%3, (leader+2)%3
+	l.c.Members[missed].Kill()
+	l.at(0, leader).must(linear.Op{Kind: linear.Holder, Key: key})
+	held := filepath.Join(l.c.Members[leader].Dir, "held-disk")
+	if err := os.WriteFile(held, nil, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	l.at(1, leader).do(linear.Op{Key: key, Owner: "a", TTL: time.Hour})
+	l.kill(leader, has)
+	if err := os.Remove(held); err != nil {
+		l.t.Fatal(err)
+	}
+	l.c.Members[leader].Launch()
+	l.c.Members[missed].Launch()
+	l.at(2, missed).must(linear.Op{Kind: linear.Holder, Key: key})
 }

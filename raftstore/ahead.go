@@ -34,8 +34,8 @@ type aheadLog struct {
 	again   bool        // the next one need not wait
 	leaving bool        // the state machine does not wait for writes that fail
 	closed  bool
-	work    sync.Cond // there is something to write, or again, or closed
-	wrote   sync.Cond // a write has ended, or leaving
+	work    sync.Cond   // there is something to write, or again, or closed
+	wrote   sync.Cond   // a write has ended, or leaving
 	later   *time.Timer // has a write that has failed tried again
 	ended   chan struct{}
 }

@@ -117,7 +117,7 @@ func DefaultConfig(dir string) Config {
 		tick:             time.Second,
 		hotFor:           hotFor,
 		heldBack:         heldBack,
-		disk:             onDisk,
+		disk:             onDisk(dir),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -61,16 +62,20 @@ func newIncarnation() string {
 	return hex.EncodeToString(random[:])
 }
 
-// onDisk is the log that the library writes to. What that has taken is synced.
-func onDisk(log raft.LogStore) raft.LogStore {
-	if !planted(ackBeforeSync) {
-		return log
+// onDisk is the log in the data directory dir that the library writes to. What that has taken is synced. It hangs while there
+// is a file held-disk in dir.
+func onDisk(dir string) func(raft.LogStore) raft.LogStore {
+	return func(log raft.LogStore) raft.LogStore {
+		log = &heldLog{log, filepath.Join(dir, "held-disk")}
+		if !planted(ackBeforeSync) {
+			return log
+		}
+		last, err := log.LastIndex()
+		if err != nil {
+			panic(err)
+		}
+		return &unsynced{LogStore: log, synced: last, tail: map[uint64]*raft.Log{}}
 	}
-	last, err := log.LastIndex()
-	if err != nil {
-		panic(err)
-	}
-	return &unsynced{LogStore: log, synced: last, tail: map[uint64]*raft.Log{}}
 }
 
 // synced waits until this node's disk has all entries up to index: those that it leads may be committed before.

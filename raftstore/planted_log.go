@@ -3,7 +3,9 @@
 package raftstore
 
 import (
+	"os"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -86,4 +88,26 @@ func (u *unsynced) DeleteRange(first, last uint64) error {
 	var err error
 	u.synced, err = u.LogStore.LastIndex()
 	return err
+}
+
+// heldLog is a log that hangs while there is a file.
+type heldLog struct {
+	raft.LogStore
+	file string
+}
+
+// StoreLogs implements raft.LogStore.
+func (h *heldLog) StoreLogs(logs []*raft.Log) error {
+	for {
+		if _, err := os.Stat(h.file); err != nil {
+			return h.LogStore.StoreLogs(logs)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// IsMonotonic implements raft.MonotonicLogStore.
+func (h *heldLog) IsMonotonic() bool {
+	m, ok := h.LogStore.(raft.MonotonicLogStore)
+	return ok && m.IsMonotonic()
 }

@@ -37,8 +37,10 @@ func newIncarnation() string {
 	return hex.EncodeToString(random[:])
 }
 
-// onDisk is the log that the library writes to. What that has taken is synced.
-func onDisk(log raft.LogStore) raft.LogStore { return log }
+// onDisk is the log in a data directory that the library writes to. What that has taken is synced.
+func onDisk(string) func(raft.LogStore) raft.LogStore {
+	return func(log raft.LogStore) raft.LogStore { return log }
+}
 
 // synced waits until this node's disk has all entries up to index: those that it leads may be committed before.
 func (s *Store) synced(index uint64) error { return s.disk.ahead.wait(index) }
