@@ -58,12 +58,14 @@ func (s *Store) settle(list []trial) {
 	for _, t := range list {
 		if leads && t.ticket.lead == lead {
 			s.stats.Tried.Add(1)
+			t.more = true
 			t.tell(forward.Done, commands.Result{Reply: t.reply})
 			continue
 		}
 		t.stream.pending.Add(1)
 		s.enqueue(t.waiting)
 	}
+	s.peers.flush()
 	s.propose()
 }
 
@@ -174,6 +176,15 @@ func (p *peers) remove(in *inbound) {
 	defer p.mu.Unlock()
 	if p.conns[in.server] == in {
 		delete(p.conns, in.server)
+	}
+}
+
+// flush sends the answers that are piled up.
+func (p *peers) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, in := range p.conns {
+		in.out.Flush()
 	}
 }
 

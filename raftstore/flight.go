@@ -23,10 +23,11 @@ type batch struct {
 	waiting []waiting // the calls in their order, with what is needed to answer them; nil once all are answered
 }
 
-// answer gives the calls their replies, unless they were answered with an error before.
+// answer gives the calls their replies, unless they were answered with an error before. The caller flushes those of other nodes.
 func (b *batch) answer(replies []resp.Value) {
 	for i, w := range b.claim() {
 		if w.call != nil {
+			w.more = true
 			w.finish(commands.Result{Reply: replies[i], Granted: b.given(i)})
 		}
 	}

@@ -41,6 +41,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	f.s.applied(len(w.calls))
 	if b != nil {
 		b.answer(replies)
+		f.s.peers.flush()
 	} else {
 		f.s.origin.applied(*w, replies)
 	}

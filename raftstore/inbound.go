@@ -49,9 +49,13 @@ func (s *Store) serveMember(conn net.Conn) {
 	<-done
 }
 
-// hear takes what the member says until the connection ends.
+// hear takes what the member says until the connection ends. Calls that have come together go into the log together.
 func (in *inbound) hear(r *bufio.Reader) {
+	defer in.s.propose()
 	for {
+		if !forward.AtHand(r) {
+			in.s.propose()
+		}
 		f, err := forward.Read(r)
 		if err != nil {
 			return
@@ -71,7 +75,7 @@ func (in *inbound) hear(r *bufio.Reader) {
 	}
 }
 
-// submit runs a call of the member as one of a session of this node.
+// submit runs a call of the member as one of a session of this node. The caller proposes.
 func (in *inbound) submit(f forward.Frame) {
 	st := in.sessions[f.Session]
 	if st == nil {
@@ -79,17 +83,17 @@ func (in *inbound) submit(f forward.Frame) {
 		in.sessions[f.Session] = st
 	}
 	in.acked.Store(max(in.acked.Load(), f.Acked))
-	t := &ticket{from: &in.source, seq: f.Seq, lead: in.lead, told: func(fate forward.Fate, r commands.Result) {
-		in.out.Put(forward.Frame{Kind: forward.Answer, Round: f.Round, Seq: f.Seq, Fate: fate, Cut: r.Close, Reply: r.Reply})
+	t := &ticket{from: &in.source, seq: f.Seq, lead: in.lead, flush: in.out.Flush, told: func(fate forward.Fate, r commands.Result) {
+		in.out.Pile(forward.Frame{Kind: forward.Answer, Round: f.Round, Seq: f.Seq, Fate: fate, Cut: r.Close, Reply: r.Reply})
 	}}
 	call, err := callOf(f.Decoded)
 	if err != nil {
 		t.told(forward.Refused, commands.Result{Reply: resp.ReplyFor(err)})
+		t.flush()
 		return
 	}
 	since := time.Now().Add(-time.Duration(f.Age) * time.Millisecond)
 	in.s.run(waiting{call: call, stream: st, since: since, ticket: t}, f.Logged)
-	in.s.propose()
 }
 
 // callOf binds what a member has sent. It has no session here: who changes and reads keys is the member's to know.

@@ -25,6 +25,8 @@ type ticket struct {
 	seq  uint64
 	lead *leadership // under which it was tried
 	told func(forward.Fate, commands.Result)
+	// flush sends what was told to another node; nil for calls of this one.
+	flush func()
 }
 
 // origin is this process as one that has calls for whoever leads. While the leader stays it only keeps count; when that
@@ -54,9 +56,10 @@ type origin struct {
 
 // route is where calls go.
 type route interface {
-	// send sends a call; it must not answer it before it returns. logged wants it to go through the log, since it may be
-	// there already.
+	// send sends a call, at the latest with the next flush; it must not answer it before it returns. logged wants it to go
+	// through the log, since it may be there already.
 	send(p *pending, round uint64, logged bool)
+	flush()
 	close(st *Stream)
 	// same tells whether the route leads to the present leader.
 	same(lead *leadership, addr, id string) bool
@@ -116,7 +119,19 @@ func (o *origin) submit(st *Stream, c *commands.Call) {
 		return
 	}
 	if !c.More {
-		o.s.propose()
+		o.s.Flush()
+	}
+}
+
+// flush sends what was submitted with More.
+func (o *origin) flush() {
+	if o == nil {
+		return
+	}
+	o.turn.RLock()
+	defer o.turn.RUnlock()
+	if o.to != nil {
+		o.to.flush()
 	}
 }
 

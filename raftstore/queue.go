@@ -23,6 +23,7 @@ type waiting struct {
 	stream *Stream // nil for calls of the store itself
 	ticket *ticket // nil while no other node has a vote
 	size   int     // bytes in the log, at most
+	more   bool    // others are answered together with it, and then somebody flushes the peers
 	since  time.Time
 }
 
@@ -45,6 +46,9 @@ func (w waiting) tell(f forward.Fate, r commands.Result) {
 	}
 	if w.ticket != nil {
 		w.ticket.told(f, r)
+		if w.ticket.flush != nil && !w.more {
+			w.ticket.flush()
+		}
 		return
 	}
 	w.call.Done(r)

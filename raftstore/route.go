@@ -138,6 +138,7 @@ func (o *origin) sendAll() {
 	for _, p := range list {
 		o.send(p)
 	}
+	o.to.flush()
 }
 
 // here is the route of a node that leads.
@@ -155,6 +156,7 @@ func (h *here) send(p *pending, round uint64, logged bool) {
 }
 
 func (*here) close(*Stream) {} // its lane is closed already
+func (*here) flush()        {} // the caller proposes
 func (*here) end()          {}
 
 func (h *here) same(lead *leadership, _, _ string) bool { return lead == h.lead }
@@ -206,13 +208,14 @@ func (o *origin) dial(addr, id string) route {
 }
 
 func (t *there) send(p *pending, round uint64, logged bool) {
-	t.out.Put(forward.Frame{
+	t.out.Pile(forward.Frame{
 		Kind: forward.Submit, Session: p.stream.number, Round: round, Seq: p.seq, Acked: t.o.acked.Load(),
 		Age: uint64(time.Since(p.since).Milliseconds()), Logged: logged || p.here, Call: p.call,
 	})
 }
 
 func (t *there) close(st *Stream) { t.out.Put(forward.Frame{Kind: forward.Close, Session: st.number}) }
+func (t *there) flush()           { t.out.Flush() }
 func (t *there) end()             { t.out.Close() }
 
 func (t *there) same(lead *leadership, addr, id string) bool {

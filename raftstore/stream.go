@@ -76,7 +76,10 @@ func (st *Stream) Submit(c *commands.Call) {
 }
 
 // Flush sends what was submitted with More.
-func (s *Store) Flush() { s.propose() }
+func (s *Store) Flush() {
+	s.origin.flush()
+	s.propose()
+}
 
 // tryWithout tries to answer a call without the log. It can, if the call changes nothing, or is refused because the
 // state is over its limit.

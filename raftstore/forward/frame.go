@@ -124,6 +124,15 @@ func Read(r *bufio.Reader) (Frame, error) {
 	return decode(body)
 }
 
+// AtHand tells whether a whole frame can be read without waiting.
+func AtHand(r *bufio.Reader) bool {
+	if r.Buffered() < 4 {
+		return false
+	}
+	head, _ := r.Peek(4)
+	return uint64(r.Buffered()) >= 4+uint64(binary.BigEndian.Uint32(head))
+}
+
 // readBody trusts no length: it takes memory as the bytes come.
 func readBody(r *bufio.Reader, n int64) (string, error) {
 	if n <= 64<<10 {

@@ -80,6 +80,48 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// TestAtHand cuts two frames off everywhere: only what is there as a whole can be read without waiting.
+func TestAtHand(t *testing.T) {
+	one := Append(nil, Frame{Kind: Pong, Seq: 1, Term: 2})
+	both := Append(bytes.Clone(one), Frame{Kind: Ping, Seq: 300})
+	for n := range len(both) + 1 {
+		r, whole := bufio.NewReader(bytes.NewReader(both[:n])), 0
+		_, _ = r.Peek(n)
+		for AtHand(r) {
+			if _, err := Read(r); err != nil {
+				t.Fatalf("%d bytes: %v", n, err)
+			}
+			whole++
+		}
+		want := 0
+		if n >= len(one) {
+			want = 1
+		}
+		if n == len(both) {
+			want = 2
+		}
+		if whole != want {
+			t.Errorf("%d bytes: %d frames at hand, want %d", n, whole, want)
+		}
+	}
+}
+
+// TestPiledFramesGoTogether: what was piled up is one write.
+func TestPiledFramesGoTogether(t *testing.T) {
+	near, far := net.Pipe()
+	o := NewOutbox(near)
+	go o.Run()
+	defer o.Close()
+	for n := range uint64(3) {
+		o.Pile(Frame{Kind: Ping, Seq: n})
+	}
+	o.Flush()
+	got, want := make([]byte, 1024), 3*len(Append(nil, Frame{Kind: Ping}))
+	if n, err := far.Read(got); err != nil || n != want {
+		t.Errorf("read %d bytes at once, %v, want %d", n, err, want)
+	}
+}
+
 func TestOutboxKeepsTheOrder(t *testing.T) {
 	near, far := net.Pipe()
 	o := NewOutbox(near)

@@ -25,6 +25,12 @@ func NewOutbox(conn net.Conn) *Outbox {
 
 // Put adds a frame. When the connection is closed it is dropped.
 func (o *Outbox) Put(f Frame) {
+	o.Pile(f)
+	o.Flush()
+}
+
+// Pile is Put for a frame behind which others are about to come: somebody calls Flush then.
+func (o *Outbox) Pile(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -33,6 +39,14 @@ func (o *Outbox) Put(f Frame) {
 	o.piled = Append(o.piled, f)
 	if len(o.piled) > maxPiled {
 		o.shut()
+	}
+}
+
+// Flush has written what is piled up.
+func (o *Outbox) Flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || len(o.piled) == 0 {
 		return
 	}
 	select {
