@@ -42,6 +42,9 @@ func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
 		return err
 	}
 	defer n.close()
+	if n.cfg.Mode == modeRaft {
+		go muster().watch(ctx) // behind openNode, which counts the processors
+	}
 	return n.run(ctx)
 }
 
