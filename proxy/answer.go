@@ -35,7 +35,26 @@ func (o *outbox) complete(s *slot, r commands.Result, raw []byte) bool {
 		return false
 	}
 	o.owner = ownerCaller
-	return true
+	o.put = o.postpones
+	return !o.postpones
+}
+
+// postpone tells whether one more command may be taken on without a wait. Then the loop takes it, and what is answered before
+// postponed is left to it.
+func (o *outbox) postpone() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.postpones = !o.full()
+	return o.postpones
+}
+
+// postponed ends postpone. It tells whether the caller has something to write.
+func (o *outbox) postponed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	put := o.put
+	o.postpones, o.put = false, false
+	return put
 }
 
 // plain tells whether the first slot is a known and small reply, and nothing else happens when it is written. o.mu is held.

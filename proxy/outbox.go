@@ -65,6 +65,8 @@ type outbox struct {
 	crammed    bool          // somebody waits for space
 	quiet      chan struct{} // closed and nil once nothing is unanswered; nil when nobody waits for that
 	owner      owner
+	postpones  bool // who is to write has it done by the loop behind its round
+	put        bool // and there is something
 	phase      phase
 	proto      resp.Protocol // in which messages are written
 	gone       chan struct{} // closed with phaseClosed
@@ -279,13 +281,6 @@ func (o *outbox) quieten() <-chan struct{} {
 
 func (o *outbox) full() bool {
 	return o.unanswered >= o.depth || o.asked > o.heap || o.waiting > o.limit/2
-}
-
-// hasRoom tells whether one more command may be taken on without a wait.
-func (o *outbox) hasRoom() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return !o.full()
 }
 
 // makeRoom lets a reader go on that waits in admit, when there is room again. o.mu is held.

@@ -105,7 +105,8 @@ type Server struct {
 	draining  atomic.Bool
 	live      sync.WaitGroup // one for each session
 
-	loop *poll.Loop // reads for the sessions; nil when they do themselves, and before the first
+	loop  *poll.Loop // reads for the sessions; nil when they do themselves, and before the first
+	round []*outbox  // what the loop has to write behind its round; only the loop uses it
 
 	beginning, pipelining, handshaking *turns
 }
