@@ -18,15 +18,31 @@ type batch struct {
 	data   []byte // the entry
 	future raft.ApplyFuture
 	sent   time.Time // when Raft was given it
+	alone  bool      // no other node has a vote
 
 	mu      sync.Mutex
 	waiting []waiting // the calls in their order, with what is needed to answer them; nil once all are answered
 }
 
-// answer gives the calls their replies, unless they were answered with an error before. The caller flushes those of other nodes.
-func (b *batch) answer(replies []resp.Value) {
-	for i, w := range b.claim() {
-		if w.call != nil {
+// beforeNext is how many calls of a sole voter's entry are answered before the next entry is made. Clients that are answered send
+// their next requests meanwhile, so an entry holds more of them, and more share its sync. With more clients than that the disk
+// would be idle for long.
+const beforeNext = 64
+
+// answer gives the calls their replies, unless they were answered with an error before. Behind the first of them it calls next.
+// The caller flushes those of other nodes.
+func (b *batch) answer(replies []resp.Value, next func()) {
+	calls := b.claim()
+	first := min(len(calls), beforeNext)
+	b.reply(calls[:first], replies, 0)
+	next()
+	b.reply(calls[first:], replies, first)
+}
+
+// reply answers some of the calls, which begin with the one at index from.
+func (b *batch) reply(calls []waiting, replies []resp.Value, from int) {
+	for i, w := range calls {
+		if i += from; w.call != nil {
 			w.more = true
 			w.finish(commands.Result{Reply: replies[i], Granted: b.given(i)})
 		}

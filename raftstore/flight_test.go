@@ -3,6 +3,7 @@ package raftstore
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,11 +37,33 @@ func TestCallsOfAnEntryAreLateOneByOne(t *testing.T) {
 			for range 2 {
 				fail(b.overdue(now, patience), forward.Lost, commands.Result{Reply: resp.Status("late")})
 			}
-			b.answer(slices.Repeat([]resp.Value{resp.Status("done")}, len(tt.waited)))
+			b.answer(slices.Repeat([]resp.Value{resp.Status("done")}, len(tt.waited)), func() {})
 			b.fail(forward.Lost, commands.Result{Reply: resp.Status("failed")})
 			if text := fmt.Sprint(got); text != "["+tt.want+"]" {
 				t.Errorf("answers %s, want [%s]", text, tt.want)
 			}
 		})
+	}
+}
+
+// Requests that clients send when they are answered share an entry: the first of them does not get one, and a sync, of its own.
+func TestWhatComesWithTheAnswersGoesIntoOneEntry(t *testing.T) {
+	s := open(t, untimed(t))
+	const clients = 8
+	var answered sync.WaitGroup
+	answered.Add(clients)
+	before := s.stats.Entries.Load()
+	for i := range clients {
+		st := s.Open()
+		first := &commands.Call{Requests: []*commands.Request{request(t, "SET", fmt.Sprint("a", i), "1")}, More: true}
+		second := &commands.Call{Requests: []*commands.Request{request(t, "SET", fmt.Sprint("b", i), "1")}}
+		first.Done = func(commands.Result) { st.Submit(second) }
+		second.Done = func(commands.Result) { answered.Done() }
+		st.Submit(first)
+	}
+	s.Flush()
+	answered.Wait()
+	if n := s.stats.Entries.Load() - before; n != 2 {
+		t.Errorf("%d entries, want 2", n)
 	}
 }

@@ -28,19 +28,20 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	if f.left != nil {
 		if b := f.s.pen.take(l.Data); b != nil {
+			f.s.pen.drop(b)
 			b.fail(f.s.failure(f.left))
 		}
 		return nil
 	}
 	b := f.s.pen.take(l.Data)
-	if b != nil {
-		f.s.propose() // the disk writes the next entry while this one runs
+	if b != nil && !b.alone {
+		f.s.next(b) // it is on its way to the others while this one runs
 	}
 	w := f.work(b, l) // of the batch itself, if it is one
 	replies := f.s.machine.apply(w, f.s.cfg.Sink)
 	f.s.applied(len(w.calls))
 	if b != nil {
-		b.answer(replies)
+		b.answer(replies, func() { f.s.behind(b) })
 		f.s.peers.flush()
 	} else {
 		f.s.origin.applied(*w, replies)

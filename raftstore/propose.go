@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"encoding/binary"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,8 +18,8 @@ import (
 // fraction of that, and to wait for each would cost a switch of goroutines.
 const slowEntry = 10 * time.Millisecond
 
-// pen is what writes to the log: one entry at a time, from when it is handed to Raft until the state machine takes it,
-// or until Raft has refused it.
+// pen is what writes to the log: one entry at a time, from when it is handed to Raft until the state machine takes it, a sole
+// voter's until its calls are answered; or until Raft has refused it.
 type pen struct {
 	mu      sync.Mutex
 	busy    atomic.Bool // entry is not nil; changes under mu
@@ -68,7 +69,7 @@ func (s *Store) write() ([]waiting, resp.Failure) {
 
 // encode makes the entry of calls.
 func (s *Store) encode(calls []waiting, lead *leadership) *batch {
-	b := &batch{waiting: calls, sent: time.Now(), work: work{own: true, calls: make([]*commands.Call, len(calls))}}
+	b := &batch{waiting: calls, sent: time.Now(), alone: lead.alone.Load(), work: work{own: true, calls: make([]*commands.Call, len(calls))}}
 	b.Header = entry.Header{Now: lead.now(), Wall: s.cfg.Wall(), MaxMemory: s.cfg.MaxMemory, FenceMemory: s.cfg.fenceMemory()}
 	size := 32
 	for i, w := range calls {
@@ -100,8 +101,8 @@ func (b *batch) name(i int, t *ticket) (size int) {
 	return size
 }
 
-// take returns the batch whose entry data is, and frees the log: not one of the same bytes, but the very slice that was
-// handed to Raft. It returns nil for entries of other nodes and other runs.
+// take returns the batch whose entry data is: not one of the same bytes, but the very slice that was handed to Raft. It returns
+// nil for entries of other nodes and other runs.
 func (p *pen) take(data []byte) *batch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,23 +111,35 @@ func (p *pen) take(data []byte) *batch {
 		return nil
 	}
 	p.running = b
-	p.free()
 	return b
 }
 
-// drop frees the log of an entry that will not be applied as ours.
+// drop frees the log of an entry that the state machine has taken, or that will not be applied as ours.
 func (p *pen) drop(b *batch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.entry == b {
-		p.free()
+		p.entry = nil
+		p.busy.Store(false)
 	}
 }
 
-// free lets the next entry in. p.mu is held.
-func (p *pen) free() {
-	p.entry = nil
-	p.busy.Store(false)
+// next lets the next entry in behind b.
+func (s *Store) next(b *batch) {
+	s.pen.drop(b)
+	s.propose()
+}
+
+// behind is next for a sole voter's entry of which calls are answered. Who reads requests goes first, so that those which have come
+// are in the next one; a single client has sent nothing yet, and waits for nobody.
+func (s *Store) behind(b *batch) {
+	if !b.alone {
+		return
+	}
+	if len(b.calls) > 1 {
+		runtime.Gosched()
+	}
+	s.next(b)
 }
 
 // inLog is the entry that is handed to Raft, nil if there is none.
@@ -142,7 +155,7 @@ func (p *pen) unanswered() []*batch {
 	defer p.mu.Unlock()
 	var list []*batch
 	for _, b := range []*batch{p.running, p.entry} {
-		if b != nil && !b.answered() {
+		if b != nil && !slices.Contains(list, b) && !b.answered() {
 			list = append(list, b)
 		}
 	}
