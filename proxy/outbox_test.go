@@ -83,6 +83,31 @@ func TestWhoAnswersWritesWhatTheWireTakes(t *testing.T) {
 	}
 }
 
+// TestAPostponedAnswerIsLeftToTheLoop holds that an answer that comes between postpone and postponed is not written by who gives it,
+// nor by the writer, and that a later one is.
+func TestAPostponedAnswerIsLeftToTheLoop(t *testing.T) {
+	w := &narrowWire{atOnce: 1 << 20}
+	o := newOutbox(w, Limits{}.withDefaults(), func() {})
+	answer := func(text string) {
+		s := &slot{box: o, proto: resp.RESP2}
+		o.add(s)
+		o.answered(s, Result{Reply: resp.Str(text)})
+	}
+	require.True(t, o.postpone())
+	require.False(t, o.postponed(), "nothing was answered")
+	require.True(t, o.postpone())
+	answer("first")
+	require.True(t, o.postponed())
+	answer("second")
+	text, _ := w.written()
+	require.Empty(t, text)
+	o.writeNow()
+	answer("third")
+	text, _ = w.written()
+	require.Equal(t, "$5\r\nfirst\r\n$6\r\nsecond\r\n$5\r\nthird\r\n", text)
+	require.False(t, o.postponed())
+}
+
 // TestAnInstantWriteNeverWaits fills a socket that nobody reads.
 func TestAnInstantWriteNeverWaits(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
