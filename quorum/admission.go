@@ -53,6 +53,7 @@ type Admission struct {
 	acted    []time.Duration // by node: what was seen before is out of date
 	changed  chan struct{}   // closed and renewed when a verdict changes
 	limited  time.Duration   // not 0: no longer TTLs may be given
+	claimed  string          // what was told to other proxies last
 	setting  bool            // a new installation is being set up
 
 	ctx     context.Context
@@ -127,6 +128,7 @@ func (a *Admission) review() {
 	for i, m := range a.cfg.Members {
 		a.cluster.nodes[i].facts = m.Facts()
 	}
+	a.cluster.meet()
 	if a.cluster.id == "" {
 		a.cluster.learn()
 	}
@@ -141,12 +143,25 @@ func (a *Admission) review() {
 		changed = a.apply(i, a.cluster.judge(i), now) || changed
 		a.remind(&a.cluster.nodes[i], now)
 	}
+	a.claim()
 	a.limited = a.cluster.limit(a.cfg.MaxLockTTL)
 	if changed {
 		close(a.changed)
 		a.changed = make(chan struct{})
 	}
 	a.begin(now)
+}
+
+// claim tells other proxies which nodes count, at once when that has changed. a.mu is held.
+func (a *Admission) claim() {
+	claims := a.cluster.claims()
+	for _, m := range a.cfg.Members {
+		m.Claim(claims)
+		if claims != a.claimed {
+			m.Look()
+		}
+	}
+	a.claimed = claims
 }
 
 // apply passes a verdict on to its node. It tells whether it is a new one.

@@ -15,6 +15,8 @@ type Member interface {
 	Look()
 	// Watch has f called after every look. Only one f is kept.
 	Watch(f func())
+	// Claim says which servers this proxy counts, for other proxies to find in their looks.
+	Claim(text string)
 	// Judge says what the node's votes are worth from now on. A suspicion that came up after the look that the verdict
 	// is based on outlives it.
 	Judge(v Verdict)
@@ -34,6 +36,7 @@ type Facts struct {
 	Always    bool   // appendonly with appendfsync always: a restart forgets nothing
 
 	Canaries []string // of each database, "" where there is none
+	Others   []string // what other proxies said by Claim in the last seconds
 	Keys     int64    // without canaries
 	Immortal int64    // of these, how many have no TTL
 

@@ -36,6 +36,7 @@ type aProxy struct {
 	nodes []*node.Node
 	clock quorum.Clock
 	log   *logBook
+	once  sync.Once
 }
 
 // logBook collects a log.
@@ -63,7 +64,7 @@ func startProxy(t testing.TB, maxLockTTL time.Duration, addrs ...string) *aProxy
 	logger := slog.New(slog.NewTextHandler(p.log, nil))
 	members := make([]quorum.Member, len(addrs))
 	for i, addr := range addrs {
-		n, err := node.Open(node.Options{URL: "redis://" + addr, Clock: p.clock, Logger: logger, LookEvery: 100 * time.Millisecond})
+		n, err := node.Open(node.Options{Proxy: fmt.Sprintf("%p", p), URL: "redis://" + addr, Clock: p.clock, Logger: logger, LookEvery: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +79,10 @@ func startProxy(t testing.TB, maxLockTTL time.Duration, addrs ...string) *aProxy
 }
 
 func (p *aProxy) close() {
+	p.once.Do(p.end)
+}
+
+func (p *aProxy) end() {
 	p.Close()
 	for _, n := range p.nodes {
 		n.Close()

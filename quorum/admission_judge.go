@@ -13,6 +13,7 @@ import (
 type cluster struct {
 	id    string // "" as long as no node has told it and none was set up
 	nodes []nodeState
+	met   map[string]bool // run ids of servers that were at the nodes' addresses
 }
 
 // nodeState is what an admission knows of a node.
@@ -76,6 +77,8 @@ func (c *cluster) judge(i int) Verdict {
 	}
 	switch v.Reason = reason; {
 	case refused:
+	case c.replaced(i, found, reason == "") != "":
+		v.Standing, v.Reason = Refused, c.replaced(i, found, reason == "")
 	case reason != "":
 		v.Standing = Quarantined
 	default:

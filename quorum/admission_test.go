@@ -145,3 +145,45 @@ func TestANodeThatStaysOutIsToldOf(t *testing.T) {
 	p.want(allCount)
 	harness.Eventually(t, patience, func() bool { return strings.Count(p.log.String(), "msg=\"node counts\"") == 2 })
 }
+
+// TestListsThatDiffer has proxies list different servers: two majorities of them need not meet.
+func TestListsThatDiffer(t *testing.T) {
+	const rival = "another proxy counts a server in its place"
+	_, addrs := startServers(t)
+	one := startProxy(t, 0, addrs...)
+	one.want(allCount)
+	for _, addr := range addrs[:2] {
+		c := harness.Dial(t, addr)
+		harness.Eventually(t, patience, func() bool { return strings.Count(c.Do("HVALS", "__redfence__claims").String(), "@") == 3 })
+	}
+	other := harness.StartRedis(t)
+	two := startProxy(t, 0, addrs[0], addrs[1], other.Addr)
+	two.want("counted counted refused")
+	two.wantReason(2, rival)
+	if n := harness.Dial(t, other.Addr).Int("DBSIZE"); n != 0 {
+		t.Errorf("the server has %d keys, it should have been left alone", n)
+	}
+	one.want(allCount)
+	one.close() // then its claims are over, and the other server is taken for one that has forgotten everything
+	two.want(allCount)
+	again := startProxy(t, 0, addrs...)
+	again.want("counted counted refused")
+	again.wantReason(2, rival)
+	two.want(allCount)
+}
+
+func TestARestartedServerIsNoOther(t *testing.T) {
+	servers, addrs := startServers(t)
+	one, two := startProxy(t, 0, addrs...), startProxy(t, 0, addrs...)
+	one.want(allCount)
+	two.want(allCount)
+	servers[2].Kill()
+	servers[2].Restart()
+	one.want(allCount)
+	two.want(allCount)
+	for _, p := range []*aProxy{one, two} {
+		if strings.Contains(p.log.String(), "node refused") {
+			t.Errorf("a node was refused:\n%s", p.log)
+		}
+	}
+}

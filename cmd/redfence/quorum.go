@@ -38,11 +38,12 @@ var _ opener = openQuorum
 
 func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err error) {
 	logging.Disable() // the go-redis library writes to standard error; what matters is logged here
-	s := &quorumStore{log: log}
+	name, wall := rand.Uint64(), raftstore.DefaultConfig("").Wall
+	s := &quorumStore{log: log, name: strconv.FormatUint(name, 36)}
 	clock := steadyClock{time.Now()}
 	members, voters := make([]quorum.Member, len(cfg.Nodes)), make([]quorum.Node, len(cfg.Nodes))
 	for i, url := range cfg.Nodes {
-		n, err := upstream.Open(upstream.Options{URL: url, Clock: clock, Logger: log.Logger})
+		n, err := upstream.Open(upstream.Options{Proxy: s.name, URL: url, Clock: clock, Logger: log.Logger})
 		if err != nil {
 			s.closeNodes()
 			return nil, fmt.Errorf("--node number %d: %w", i+1, err)
@@ -50,7 +51,6 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 		s.nodes = append(s.nodes, n)
 		members[i], voters[i] = n, n
 	}
-	name, wall := rand.Uint64(), raftstore.DefaultConfig("").Wall
 	if s.Bus, err = openBus(cfg, log, events, envelope.Sender(name)); err != nil {
 		s.closeNodes()
 		return nil, err
@@ -58,7 +58,6 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 	s.admission = quorum.NewAdmission(quorum.AdmissionConfig{
 		Members: members, Clock: clock, Logger: log.Logger, MaxLockTTL: cfg.MaxLockTTL, Timeout: cfg.NodeTimeout, Wall: wall,
 	})
-	s.name = strconv.FormatUint(name, 36)
 	if len(cfg.SentinelListen) > 0 {
 		s.roster = roster.Open(roster.Config{Nodes: nodeOptions(cfg), ID: s.name, Logger: log.Logger})
 	}

@@ -151,22 +151,26 @@ func (l *lookout) connect() error {
 	return nil
 }
 
-// askCanaries reads the canary of each database that the node has, up to the 16 that clients know.
+// askCanaries reads the canary of each database that the node has, up to the 16 that clients know, and tells what this proxy
+// counts, and reads what others do.
 func (l *lookout) askCanaries(facts *quorum.Facts, databases string) error {
 	ctx := context.Background()
 	count := maxDatabases
 	if n, err := strconv.Atoi(databases); err == nil { // CONFIG may be forbidden
 		count = min(max(n, 1), maxDatabases)
 	}
-	cmds := make([]redis.Cmder, 0, 2*count)
+	cmds := make([]redis.Cmder, 0, 2*count+2)
 	gets := make([]*redis.StringCmd, count)
 	for db := range count {
 		gets[db] = redis.NewStringCmd(ctx, "get", runner.CanaryKey)
 		cmds = append(cmds, redis.NewStatusCmd(ctx, "select", db), gets[db])
 	}
+	claims := l.node.exchangeClaims()
+	cmds = append(cmds, redis.NewStatusCmd(ctx, "select", 0), claims)
 	if err := l.conn.do(cmds...); err != nil {
 		return err
 	}
+	facts.Others = claims.Val()
 	facts.Canaries = make([]string, count)
 	for db, get := range gets {
 		if err := get.Err(); err != nil && !errors.Is(err, redis.Nil) {

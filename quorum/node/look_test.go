@@ -27,7 +27,7 @@ func TestFactsOfAServer(t *testing.T) {
 	}
 	want := quorum.Facts{
 		Look: 1, RunID: f.RunID, Role: "master", Policy: "noeviction", MaxMemory: 100 << 20,
-		Always: true, Keys: 3, Immortal: 2, Canaries: f.Canaries,
+		Always: true, Keys: 3, Immortal: 2, Canaries: f.Canaries, Others: []string{},
 	}
 	if !reflect.DeepEqual(f, want) {
 		t.Errorf("got  %+v\nwant %+v", f, want)

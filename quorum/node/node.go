@@ -17,6 +17,7 @@ const maxDatabases = 16
 
 // Options say which server a Node is and how patient it is.
 type Options struct {
+	Proxy  string // names this proxy among all that use the node
 	URL    string // redis:// or rediss://, without a database
 	Clock  quorum.Clock
 	Logger *slog.Logger
@@ -66,6 +67,7 @@ type Node struct {
 	facts   quorum.Facts
 	began   int // looks
 	watch   func()
+	claims  string
 	closed  bool
 
 	poke    chan struct{} // a look is wanted

@@ -8,6 +8,7 @@ if ARGV[2] == '' then
   redis.call('HDEL', KEYS[2], ARGV[1])
 else
   redis.call('HSET', KEYS[2], ARGV[1], string.format('%.0f ', now) .. ARGV[2])
+  redis.call('PEXPIRE', KEYS[2], ARGV[3]) -- without a TTL it would look like a lock that has none
 end
 local leader = redis.call('GET', KEYS[3]) or ''
 if leader == '' and ARGV[5] == 'take' then
