@@ -160,6 +160,23 @@ func TestTokensRiseOverAllKeysAndRestarts(t *testing.T) {
 	})
 }
 
+// TestTokensInFrontOfARedis asks for tokens where other keys pass through to a Redis, which knows none of this.
+func TestTokensInFrontOfARedis(t *testing.T) {
+	inBothModes(t, func(t *testing.T, redfence, upstream *harness.Server) {
+		c := harness.Dial(t, redfence.Addr)
+		token := c.Int("SET", "lock:1", "owner", "NX", "PX", "30000", "FENCE")
+		text := strconv.FormatInt(token, 10)
+		wantToken(t, c, token, "FENCE", "lock:1", "owner")
+		wantToken(t, c, token, "EVAL", "return redis.call('FENCE', KEYS[1], ARGV[1])", "1", "lock:1", "owner")
+		c.Want(strconv.Quote(text), "GET", "__fence__:lock:1")
+		c.Want("(nil)", "FENCE", "lock:1", "somebody else")
+		c.Want("(integer) 1", "FENCE.CHECK", "stock", text)
+		c.Want("(integer) 0", "FENCE.CHECK", "stock", strconv.FormatInt(token-1, 10))
+		wantToken(t, c, token, "FENCE.LAST", "stock")
+		harness.Dial(t, upstream.Addr).Want("(integer) 0", "DBSIZE")
+	})
+}
+
 // TestExpiredLockGetsANewToken lets a lock end by itself.
 func TestExpiredLockGetsANewToken(t *testing.T) {
 	onFencingBackends(t, func(t *testing.T, d deployment) {
