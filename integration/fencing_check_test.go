@@ -10,8 +10,6 @@ import (
 
 // TestFenceCheck holds the answers of a resource's register to what it promises, in commands, scripts and transactions.
 func TestFenceCheck(t *testing.T) {
-	const check = "return redis.call('FENCE.CHECK', KEYS[1], ARGV[1])"
-	badToken := "(error) ERR redfence: token must be an integer from 1 to 9007199254740991"
 	steps := []struct {
 		want string
 		line []string
@@ -21,8 +19,8 @@ func TestFenceCheck(t *testing.T) {
 		{"(integer) 1", []string{"fence.check", "r", "100"}},
 		{"(integer) 0", []string{"FENCE.CHECK", "r", "99"}},
 		{"(integer) 100", []string{"FENCE.LAST", "r"}},
-		{"(integer) 0", []string{"EVAL", check, "1", "r", "99"}},
-		{"(integer) 1", []string{"EVAL", check, "1", "r", "101"}},
+		{"(integer) 0", []string{"EVAL", checkScript, "1", "r", "99"}},
+		{"(integer) 1", []string{"EVAL", checkScript, "1", "r", "101"}},
 		{"(integer) 101", []string{"EVAL", "return redis.call('FENCE.LAST', KEYS[1])", "1", "r"}},
 		{"(integer) 1", []string{"EVAL", "return redis.call('FENCE.CHECK', KEYS[1], ARGV[1] + 1)", "1", "r", "101"}},
 		{"(integer) 0", []string{"FENCE.CHECK", "r", "101"}},
@@ -44,7 +42,7 @@ func TestFenceCheck(t *testing.T) {
 		if done := c.Do("EXEC"); len(done.Elems) != 3 || done.Elems[0].Text != "0" || done.Elems[1].Text != "1" || done.Elems[2].Text != "103" {
 			t.Errorf("EXEC answered %s", done)
 		}
-		if reply := c.Do("EVAL_RO", check, "1", "r", "200"); !reply.IsError() {
+		if reply := c.Do("EVAL_RO", checkScript, "1", "r", "200"); !reply.IsError() {
 			t.Errorf("a script that may not write answered %s", reply)
 		}
 		c.Want("OK", "SET", "r", "a lock of the name", "NX", "PX", "30000")
