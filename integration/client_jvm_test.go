@@ -8,9 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redfence/redfence/integration/harness"
-	"github.com/redfence/redfence/integration/matrix"
 )
 
 // The cases of the programs below; see clients/README.md.
@@ -127,55 +124,6 @@ func TestClientsOfOlderRedissons(t *testing.T) {
 				runClient(t, r.cases(), r.command(where, startServer(t))...)
 			})
 		}
-	}
-}
-
-// clientProgram is a run of one of the programs.
-type clientProgram struct {
-	name, program string
-	cases         []string
-	argv          []string
-}
-
-// behindSentinels are the programs of Java and Ruby, told of nothing but Sentinels.
-func behindSentinels(sentinels string) []clientProgram {
-	runs := []clientProgram{{"redisson", "redisson", redissonCases, java("LockSuite", "--sentinels", sentinels)}}
-	for _, r := range olderRedissons {
-		runs = append(runs, clientProgram{r.name, r.program, r.cases(), r.command("--sentinels", sentinels)})
-	}
-	add := func(libraries []library, suite func(library) []string) {
-		for _, lib := range libraries {
-			for _, v := range lib.variants {
-				argv := append(append(suite(lib), sentinels), v.args...)
-				runs = append(runs, clientProgram{lib.name + "-" + v.name, lib.program, v.cases, argv})
-			}
-		}
-	}
-	add(jvmLibraries, func(library) []string { return jvmSuite("--sentinels") })
-	add(springLibraries, func(lib library) []string { return springSuite(lib.program, "--sentinels") })
-	add(rubyLibraries, func(library) []string { return words("ruby clients/ruby/suite.rb --sentinels") })
-	return runs
-}
-
-// TestNamedMasterServesClients lets clients lock that know nothing but the Sentinel addresses of redfence.
-func TestNamedMasterServesClients(t *testing.T) {
-	onlyInLongRun(t)
-	programs := buildClients(t)
-	for backend, start := range map[string]func(testing.TB, ...string) *harness.Faces{
-		"raft3": harness.StartFaceCluster, "quorum3": harness.StartFaceProxies,
-	} {
-		t.Run(backend, func(t *testing.T) {
-			faces := start(t)
-			faces.Named()
-			for _, r := range behindSentinels(strings.Join(faces.Sentinels, ",")) {
-				t.Run(r.name, func(t *testing.T) {
-					t.Parallel()
-					programs.need(t, r.program)
-					mark(t, r.name, backend, matrix.Sentinels)
-					runClient(t, r.cases, r.argv...)
-				})
-			}
-		})
 	}
 }
 

@@ -67,7 +67,7 @@ func TestClients(t *testing.T) {
 		t.Parallel()
 		programs.need(t, "python")
 		exercises(t, "redis-py")
-		runClient(t, pythonCases, "clients/python/.venv/bin/python", "clients/python/lock_suite.py", "--addr", startServer(t))
+		runClient(t, pythonCases, append(python("lock_suite.py"), "--addr", startServer(t))...)
 	})
 	t.Run("rediscli", func(t *testing.T) {
 		t.Parallel()
@@ -192,6 +192,11 @@ func (p clientPrograms) need(t *testing.T, client string) {
 func java(program string, args ...string) []string {
 	const classPath = "clients/redisson/target/classes:clients/redisson/target/lib/*"
 	return append([]string{"java", "-Xmx512m", "-cp", classPath, "locks." + program}, args...)
+}
+
+// python is the command line of one of the Python programs.
+func python(program string) []string {
+	return []string{"clients/python/.venv/bin/python", "clients/python/" + program}
 }
 
 // clientRun is what a program has printed, and how it ended.

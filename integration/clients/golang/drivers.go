@@ -44,7 +44,12 @@ func rueidisPool(e env) (redsyncredis.Pool, func(), error) {
 
 // rueidisOption is how rueidis reaches the server: with RESP2 it can neither cache nor track.
 func (e env) rueidisOption() rueidis.ClientOption {
-	return rueidis.ClientOption{
+	option := rueidis.ClientOption{
 		InitAddress: []string{e.addr}, AlwaysRESP2: e.protocol == 2, DisableCache: e.protocol == 2, DisableRetry: true,
 	}
+	if e.sentinels != nil {
+		option.InitAddress = e.sentinels
+		option.Sentinel = rueidis.SentinelOption{MasterSet: "mymaster"}
+	}
+	return option
 }

@@ -1,4 +1,4 @@
-// Program golang runs the lock libraries of Go against the server at -addr, in named cases.
+// Program golang runs the lock libraries of Go against the server at -addr, or the master that -sentinels name, in named cases.
 //
 // -suite chooses the libraries, -case one case only. A suite runs with each protocol that its client speaks. The
 // program prints one line per case, "ok NAME DETAILS" or "not ok NAME REASON", and its exit code is 1 when any case
@@ -28,11 +28,12 @@ type testCase struct {
 
 // env is what a case works with.
 type env struct {
-	addr     string
-	protocol int
-	client   *redis.Client
-	pool     redsyncredis.Pool // what redsync uses
-	key      string            // no other case and no other run uses this key
+	addr      string
+	sentinels []string // in place of addr
+	protocol  int
+	client    *redis.Client
+	pool      redsyncredis.Pool // what redsync uses
+	key       string            // no other case and no other run uses this key
 }
 
 // suite is the cases of a library, and the RESP protocols that its client speaks.
@@ -62,24 +63,29 @@ func main() {
 	addr := flag.String("addr", "", "host:port of the server")
 	name := flag.String("suite", "go-redis", "which libraries")
 	only := flag.String("case", "", "run this case only")
-	sentinels := flag.String("failover", "", "host:port,... of Sentinels: the story of -key while the master is killed")
+	sentinels := flag.String("sentinels", "", "host:port,... of Sentinels, in place of -addr")
+	story := flag.String("failover", "", "host:port,... of Sentinels: the story of -key while the master is killed")
 	key := flag.String("key", "lock", "of the story")
 	flag.Parse()
-	if *sentinels != "" {
-		if err := failover(*sentinels, *key); err != nil {
+	if *story != "" {
+		if err := failover(*story, *key); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
 	chosen, known := suites()[*name]
-	if *addr == "" || !known {
+	if *addr+*sentinels == "" || !known {
 		flag.Usage()
 		os.Exit(2)
 	}
 	passed := true
 	for _, protocol := range chosen.protocols {
-		passed = chosen.run(env{addr: *addr, protocol: protocol}, *only) && passed
+		e := env{addr: *addr, protocol: protocol}
+		if *sentinels != "" {
+			e.sentinels = strings.Split(*sentinels, ",")
+		}
+		passed = chosen.run(e, *only) && passed
 	}
 	if !passed {
 		os.Exit(1)
@@ -88,7 +94,7 @@ func main() {
 
 // run runs the cases, or only one of them, with one protocol, and tells whether all have passed.
 func (s suite) run(e env, only string) bool {
-	e.client = redis.NewClient(&redis.Options{Addr: e.addr, Protocol: e.protocol, MaxRetries: -1})
+	e.client = e.connect()
 	defer func() { _ = e.client.Close() }()
 	if s.pool != nil {
 		pool, closePool, err := s.pool(e)
@@ -106,6 +112,16 @@ func (s suite) run(e env, only string) bool {
 		}
 	}
 	return passed
+}
+
+// connect is go-redis; MaxRetries -1 is none.
+func (e env) connect() *redis.Client {
+	if e.sentinels == nil {
+		return redis.NewClient(&redis.Options{Addr: e.addr, Protocol: e.protocol, MaxRetries: -1})
+	}
+	return redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: "mymaster", SentinelAddrs: e.sentinels, Protocol: e.protocol, MaxRetries: -1,
+	})
 }
 
 func runCase(e env, c testCase) bool {

@@ -16,9 +16,9 @@ const script = (SCRIPT) =>
     transformReply: (reply) => reply,
   });
 
-export async function connectNodeRedis(host, port, RESP) {
+export async function connectNodeRedis(socket, RESP) {
   const scripts = { compareAndDelete: script(compareAndDelete), compareAndExpire: script(compareAndExpire) };
-  const client = createClient({ socket: { host, port }, RESP, scripts });
+  const client = createClient({ socket, RESP, scripts });
   client.on('error', (error) => console.error('node-redis:', error));
   return client.connect();
 }

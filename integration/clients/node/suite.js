@@ -1,6 +1,6 @@
 // Runs the lock libraries of Node.js against the server at --addr, in named cases.
 //
-// Options: --addr host:port, --library NAME (see below), --protocol 2|3 (3), --ioredis 5|6 (6: the version of the
+// Options: --addr host:port or --sentinels host:port,... (not with node-redis), --library NAME (see below), --protocol 2|3 (3), --ioredis 5|6 (6: the version of the
 // client under the lock libraries; 5 speaks RESP2 only), --case NAME for one case only. Prints one line per case,
 // "ok NAME DETAILS" or "not ok NAME REASON"; the exit code is 1 when any case failed.
 import { randomUUID } from 'node:crypto';
@@ -51,6 +51,7 @@ function noLock(client) {
 const { values: options } = parseArgs({
   options: {
     addr: { type: 'string' },
+    sentinels: { type: 'string' },
     library: { type: 'string' },
     protocol: { type: 'string', default: '3' },
     ioredis: { type: 'string', default: '6' },
@@ -58,9 +59,18 @@ const { values: options } = parseArgs({
   },
 });
 
-function connectIoredis(host, port) {
+/** HOST:PORT as ioredis wants it. */
+function endpoint(address) {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+function connectIoredis() {
   const Client = options.ioredis === '5' ? Redis5 : Redis;
-  const client = new Client({ host, port, protocol: Number(options.protocol), retryStrategy: null });
+  const where = options.sentinels
+    ? { name: 'mymaster', sentinels: options.sentinels.split(',').map(endpoint) }
+    : endpoint(options.addr);
+  const client = new Client({ ...where, protocol: Number(options.protocol), retryStrategy: null });
   client.on('error', (error) => console.error('ioredis:', error));
   return client;
 }
@@ -86,11 +96,13 @@ async function run(name, body, env) {
 
 async function main() {
   const library = libraries[options.library];
-  if (!options.addr || !library) throw new Error(`--addr and --library are required; libraries: ${Object.keys(libraries)}`);
-  const colon = options.addr.lastIndexOf(':');
-  const [host, port] = [options.addr.slice(0, colon), Number(options.addr.slice(colon + 1))];
-  const inspect = connectIoredis(host, port);
-  const client = library.nodeRedis ? await connectNodeRedis(host, port, Number(options.protocol)) : connectIoredis(host, port);
+  if (!(options.addr || options.sentinels) || !library) {
+    throw new Error(`--addr and --library are required; libraries: ${Object.keys(libraries)}`);
+  }
+  const inspect = connectIoredis();
+  const client = library.nodeRedis
+    ? await connectNodeRedis(endpoint(options.addr), Number(options.protocol))
+    : connectIoredis();
   const lib = library.make(client);
   let passed = true;
   for (const [name, body] of Object.entries(library.cases)) {

@@ -1,4 +1,4 @@
-"""Runs python-redis-lock and pottery's Redlock against the server at --addr, in named cases.
+"""Runs python-redis-lock and pottery's Redlock against the server at --addr, or the master that --sentinels name, in named cases.
 
 python-redis-lock waits with BLPOP for the signal of a release; pottery is the Redlock algorithm, here over one
 server. --library chooses, --protocol 2|3 too. Prints one line per case, "ok NAME DETAILS" or "not ok NAME REASON";
@@ -17,6 +17,7 @@ import pottery
 import redis
 import redis_lock
 from pottery.exceptions import ExtendUnlockedLock, QuorumNotAchieved, ReleaseUnlockedLock, TooManyExtensions
+from redis.sentinel import Sentinel
 
 PATIENCE_S = 10  # bound of every wait for something that is due at once
 
@@ -343,15 +344,24 @@ def run(name, case, client):
     return True
 
 
+def connect(options):
+    if options.sentinels:
+        addresses = [address.rsplit(":", 1) for address in options.sentinels.split(",")]
+        return Sentinel(addresses, protocol=options.protocol).master_for("mymaster", protocol=options.protocol)
+    host, port = options.addr.rsplit(":", 1)
+    return redis.Redis(host=host, port=int(port), protocol=options.protocol)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--addr", required=True, help="host:port of the server")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--addr", help="host:port of the server")
+    where.add_argument("--sentinels", help="host:port,... of Sentinels")
     parser.add_argument("--library", required=True, choices=CASES)
     parser.add_argument("--protocol", type=int, default=3, choices=(2, 3))
     options = parser.parse_args()
     logging.getLogger("redis_lock").setLevel(logging.ERROR)  # it warns of each lock that is held
-    host, port = options.addr.rsplit(":", 1)
-    client = redis.Redis(host=host, port=int(port), protocol=options.protocol)
+    client = connect(options)
     passed = True
     for case in CASES[options.library]:
         name = case.__name__.split("_", 1)[1].replace("_", "-")

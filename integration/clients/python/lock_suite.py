@@ -1,4 +1,4 @@
-"""Runs redis-py's locks against the server at --addr, in named cases.
+"""Runs redis-py's locks against the server at --addr, or the master that --sentinels name, in named cases.
 
 Every case runs four times: with RESP2 and RESP3, with the blocking and the asyncio client. Prints one line per
 case, "ok NAME DETAILS" or "not ok NAME REASON"; the exit code is 1 when any case failed.
@@ -15,6 +15,8 @@ import uuid
 
 import redis
 import redis.asyncio
+import redis.asyncio.sentinel
+import redis.sentinel
 from redis.exceptions import LockError, LockNotOwnedError
 
 PATIENCE_S = 10  # bound of every wait for something that is due at once
@@ -294,14 +296,24 @@ async def run(name, case, client):
     return True
 
 
+def connect(module, options, settings):
+    if options.sentinels:
+        addresses = [address.rsplit(":", 1) for address in options.sentinels.split(",")]
+        return module.sentinel.Sentinel(addresses, sentinel_kwargs=settings).master_for("mymaster", **settings)
+    host, port = options.addr.rsplit(":", 1)
+    return module.Redis(host=host, port=int(port), **settings)
+
+
 async def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--addr", required=True, help="host:port of the server")
-    host, port = parser.parse_args().addr.rsplit(":", 1)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--addr", help="host:port of the server")
+    where.add_argument("--sentinels", help="host:port,... of Sentinels")
+    options = parser.parse_args()
     passed = True
     for protocol in (2, 3):
         for flavour, module in (("sync", redis), ("asyncio", redis.asyncio)):
-            client = module.Redis(host=host, port=int(port), protocol=protocol, socket_timeout=20)
+            client = connect(module, options, {"protocol": protocol, "socket_timeout": 20})
             for case in CASES:
                 name = f"resp{protocol}/{flavour}/{case.__name__.replace('_', '-')}"
                 passed &= await run(name, case, client)

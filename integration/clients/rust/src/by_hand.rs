@@ -4,7 +4,7 @@ use crate::cases::{fresh_key, report, that, Held, Library, Outcome, Taken, User,
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use redis::aio::MultiplexedConnection;
-use redis::{Client, RedisResult, Script, Value};
+use redis::{AsyncConnectionConfig, Client, RedisResult, Script, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::OnceCell;
@@ -14,6 +14,12 @@ const RELEASE: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 en
 redis.call('del', KEYS[1])
 redis.call('publish', KEYS[1] .. ':free', '')
 return 1";
+
+/// A connection that waits longer than the 500 ms of redis-rs for an answer: as long as an election may take.
+pub async fn connect(client: &Client) -> RedisResult<MultiplexedConnection> {
+    let config = AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(10)));
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
 
 pub struct ByHand {
     client: Client,
@@ -31,7 +37,7 @@ impl ByHand {
     }
 
     async fn connection(&self) -> Result<MultiplexedConnection, String> {
-        self.client.get_multiplexed_async_connection().await.map_err(|e| e.to_string())
+        connect(&self.client).await.map_err(|e| e.to_string())
     }
 
     async fn pipeline(&self, key: &str) -> Outcome {
@@ -70,7 +76,7 @@ struct HandUser {
 
 impl HandUser {
     async fn connection(&self) -> RedisResult<MultiplexedConnection> {
-        self.connection.get_or_try_init(|| self.client.get_multiplexed_async_connection()).await.cloned()
+        self.connection.get_or_try_init(|| connect(&self.client)).await.cloned()
     }
 
     async fn attempt(&self, key: &str, ttl: Duration) -> RedisResult<Taken> {

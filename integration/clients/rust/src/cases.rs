@@ -1,5 +1,6 @@
 //! What every lock library must do.
 
+use crate::by_hand::connect;
 use futures::future::{try_join_all, BoxFuture};
 use redis::aio::MultiplexedConnection;
 use redis::AsyncCommands;
@@ -63,7 +64,7 @@ pub async fn report(only: Option<&str>, name: &str, body: impl Future<Output = O
 
 pub async fn run(only: Option<&str>, library: &dyn Library, uri: &str) -> bool {
     let client = redis::Client::open(uri).expect("an address");
-    let inspect = client.get_multiplexed_async_connection().await.expect("a connection");
+    let inspect = connect(&client).await.expect("a connection");
     let cases = Cases { library, alice: library.user(), bob: library.user(), inspect };
     let mut passed = report(only, "acquire-release", cases.acquire_release(&fresh_key())).await;
     passed &= report(only, "held-is-refused", cases.held_is_refused(&fresh_key())).await;
