@@ -27,13 +27,14 @@ type pen struct {
 	entry   *batch      // in the log; no further entry is made
 	running *batch      // the last one that the state machine took
 	slow    *time.Timer // fires when an entry was last handed to Raft some time ago
+	gather  gathering
 }
 
 // propose makes one entry of all calls that wait (group commit), stamps it and hands it to Raft, unless there is one in
 // the log. It is the only place that writes to the log. It waits for nothing, so whoever has put a call into the queue or
 // made the log free calls it: a goroutine between them would be woken for every entry.
 func (s *Store) propose() {
-	for !s.pen.busy.Load() {
+	for !s.pen.busy.Load() && !s.gathers() {
 		calls, why := s.write()
 		if len(calls) == 0 {
 			return
@@ -124,8 +125,11 @@ func (p *pen) drop(b *batch) {
 	}
 }
 
-// next lets the next entry in behind b.
+// next lets the next entry in behind b, in a cluster when the clients that b answers have had the time for another call.
 func (s *Store) next(b *batch) {
+	if !b.alone {
+		s.pen.gather.begin(s.queue.len(), len(b.calls), time.Since(b.sent))
+	}
 	s.pen.drop(b)
 	s.propose()
 }

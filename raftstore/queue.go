@@ -183,6 +183,13 @@ func (q *queue) takeAll() []waiting {
 	return taken
 }
 
+// len is how many calls wait.
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.count
+}
+
 // gone counts calls that no longer wait.
 func (q *queue) gone(calls, bytes int) {
 	q.count -= calls

@@ -59,6 +59,7 @@ func Open(cfg Config) (_ *Store, err error) {
 		member:   newMember(),
 		rearm:    make(chan struct{}, 1), led: make(chan struct{}), closing: make(chan struct{}),
 	}
+	s.pen.gather.back, s.pen.gather.late = 1, time.AfterFunc(time.Hour, s.gathered)
 	s.armed.Store(math.MaxInt64)
 	defer func() {
 		if err != nil {
