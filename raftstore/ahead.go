@@ -13,6 +13,11 @@ import (
 // rewriteAfter is when a write that has failed is tried again. Whoever needs it to succeed has it tried at once.
 const rewriteAfter = 500 * time.Millisecond
 
+const (
+	keptEntries = 64       // entries that are on disk and stay in memory as well, to be sent and applied
+	keptSize    = 64 << 10 // bytes of one of them at most
+)
+
 var errLogClosed = errors.New("the log is closed")
 
 // aheadLog lets the disk of a leader write while its followers do (Raft dissertation, section 10.2.1). The library sends an
@@ -29,10 +34,11 @@ type aheadLog struct {
 
 	mu      sync.Mutex
 	entries []*raft.Log // that only memory has, without a gap; they are never changed
-	err     error       // why they cannot be written; nil when that is not known yet
-	tries   uint64      // writes that have ended
-	again   bool        // the next one need not wait
-	leaving bool        // the state machine does not wait for writes that fail
+	kept    [keptEntries]*raft.Log
+	err     error  // why they cannot be written; nil when that is not known yet
+	tries   uint64 // writes that have ended
+	again   bool   // the next one need not wait
+	leaving bool   // the state machine does not wait for writes that fail
 	closed  bool
 	work    sync.Cond   // there is something to write, or again, or closed
 	wrote   sync.Cond   // a write has ended, or leaving
@@ -63,7 +69,24 @@ func (l *aheadLog) StoreLogs(logs []*raft.Log) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	return l.LogStore.StoreLogs(logs)
+	if err := l.LogStore.StoreLogs(logs); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, log := range logs {
+		entry := *log
+		entry.Extensions = nil // they are of the log below
+		l.keep(&entry)
+	}
+	return nil
+}
+
+// keep keeps an entry that is on disk. mu is held.
+func (l *aheadLog) keep(entry *raft.Log) {
+	if len(entry.Data) <= keptSize {
+		l.kept[entry.Index%keptEntries] = entry
+	}
 }
 
 // take takes entries into memory. Once they cannot be written it takes no more, so that the leader steps down.
@@ -85,27 +108,29 @@ func (l *aheadLog) take(logs []*raft.Log) error {
 // GetLog implements raft.LogStore. Only a leader, who sends entries, gets those that the disk does not have: an answer of a
 // follower says that it has stored them.
 func (l *aheadLog) GetLog(index uint64, log *raft.Log) error {
-	if !l.has(index) {
-		if l.leads() {
-			if entry := l.inMemory(index); entry != nil {
-				*log = *entry
-				return nil
-			}
-		} else if err := l.flush(); err != nil {
+	if !l.has(index) && !l.leads() {
+		if err := l.flush(); err != nil {
 			return err
 		}
+	}
+	if entry := l.inMemory(index); entry != nil {
+		*log = *entry
+		return nil
 	}
 	return l.LogStore.GetLog(index, log)
 }
 
-// inMemory returns an entry that only memory has, or nil.
+// inMemory returns an entry that is in memory, or nil.
 func (l *aheadLog) inMemory(index uint64) *raft.Log {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.entries) == 0 || index < l.entries[0].Index || index > l.entries[len(l.entries)-1].Index {
-		return nil
+	if len(l.entries) > 0 && index >= l.entries[0].Index && index <= l.entries[len(l.entries)-1].Index {
+		return l.entries[index-l.entries[0].Index]
 	}
-	return l.entries[index-l.entries[0].Index]
+	if entry := l.kept[index%keptEntries]; entry != nil && entry.Index == index {
+		return entry
+	}
+	return nil
 }
 
 // FirstIndex implements raft.LogStore.
@@ -129,6 +154,9 @@ func (l *aheadLog) DeleteRange(from, to uint64) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
+	l.mu.Lock()
+	clear(l.kept[:])
+	l.mu.Unlock()
 	return l.LogStore.DeleteRange(from, to)
 }
 
@@ -251,6 +279,9 @@ func (l *aheadLog) written(n int, err error) {
 	news := err != nil && l.err == nil
 	switch {
 	case err == nil:
+		for _, entry := range l.entries[:n] {
+			l.keep(entry)
+		}
 		l.entries, l.err = slices.Clone(l.entries[n:]), nil
 	case news:
 		l.err = err

@@ -239,3 +239,31 @@ func TestCloseWritesWhatIsInMemory(t *testing.T) {
 		t.Errorf("the disk has entries up to %d, %v", last, err)
 	}
 }
+
+// TestTheLastEntriesStayInMemory until they are deleted.
+func TestTheLastEntriesStayInMemory(t *testing.T) {
+	l, d, leads := openAhead(t)
+	store(t, l, command(1))
+	d.expect(t, nil, 1)
+	leads.Store(false)
+	stored := later(t, func() error { return l.StoreLogs([]*raft.Log{command(2)}) })
+	d.expect(t, nil, 2)
+	if err := stored(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.DeleteRange(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	for i := uint64(1); i <= 2; i++ {
+		var log raft.Log
+		if err := l.GetLog(i, &log); err != nil || log.Index != i || log.Data[0] != byte(i) {
+			t.Errorf("entry %d: %+v, %v", i, log, err)
+		}
+	}
+	if err := l.DeleteRange(2, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.GetLog(2, new(raft.Log)); !errors.Is(err, raft.ErrLogNotFound) {
+		t.Errorf("the entry that was deleted: %v", err)
+	}
+}
