@@ -50,12 +50,12 @@ func (g *gathering) begin(wait, answered int, pass time.Duration) bool {
 
 // end ends the wait for want calls; there are n. The share grows a little each time, so that it finds out when more come.
 func (g *gathering) end(want int64, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if !g.want.CompareAndSwap(want, 0) {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.late.Stop()
+	g.late.Stop() // of this wait: the next one cannot have begun
 	came := min(float64(n-g.had)/float64(max(g.answered, 1)), 1)
 	g.back = min(g.back+(came-g.back)/4+1.0/64, 1)
 }

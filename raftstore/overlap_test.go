@@ -13,9 +13,11 @@ import (
 func startHeld(t *testing.T) (*nodes, []*stuckLog) {
 	t.Helper()
 	c, logs := reserve(t, 3), make([]*stuckLog, 3)
+	c.heart = time.Second // a busy machine must not change the leader
 	for i := range c.stores {
 		l := &stuckLog{writing: make(chan struct{}, 1), tokens: make(chan struct{})}
 		logs[i] = l
+		t.Cleanup(l.release)
 		cfg := c.config(i)
 		cfg.disk = func(log raft.LogStore) raft.LogStore { l.LogStore = log; return l }
 		c.startWith(i, cfg)
@@ -28,8 +30,9 @@ func startHeld(t *testing.T) (*nodes, []*stuckLog) {
 
 // release lets the disk go on.
 func (l *stuckLog) release() {
-	l.stuck.Store(false)
-	close(l.tokens)
+	if l.stuck.Swap(false) {
+		close(l.tokens)
+	}
 }
 
 // heldEntry makes the disk of the leader hang, and has a write of key that both followers have on disk and the library takes
