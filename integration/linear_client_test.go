@@ -12,7 +12,9 @@ import (
 	"github.com/redfence/redfence/integration/linear"
 )
 
-// linearPatience is how long a client waits for an answer. Then it does not know the outcome, and asks another node.
+// linearPatience is how long a client waits for an answer. Then it does not know the outcome, and asks another node, for twice
+// as long. Each operation without an outcome may have taken place at any time since, and with many of them on one lock nobody can
+// search through all orders.
 const linearPatience = time.Second
 
 // linearRun is a cluster, and what its clients have been told.
@@ -49,6 +51,7 @@ type linearClient struct {
 	wire   *harness.Wire
 	random *rand.Rand
 	named  int // owners so far
+	lost   int // answers in a row
 }
 
 // command is what an operation is on the wire.
@@ -92,15 +95,17 @@ func (c *linearClient) send(o *linear.Op) bool {
 
 // receive waits for the answer to the operation that was sent.
 func (c *linearClient) receive(o linear.Op) (linear.Op, bool) {
-	r, err := c.wire.ReceiveWithin(linearPatience)
+	r, err := c.wire.ReceiveWithin(linearPatience << min(c.lost, 3))
+	c.lost++
 	o.Return = c.log.Now()
 	switch {
 	case err != nil || strings.HasPrefix(r.Text, "ERR UNKNOWN"):
 		c.next()
 	case notExecuted(r):
+		c.lost = 0
 		return o, false
 	default:
-		o.Known = true
+		o.Known, c.lost = true, 0
 		if !understand(&o, r) {
 			c.t.Errorf("%v was answered %v", &o, r)
 		}

@@ -116,7 +116,7 @@ func TestClusterIsLinearizable(t *testing.T) {
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	began, faults, most, enough, atLeast := time.Now(), 0, time.Second, shortFaults, time.Duration(0)
 	if os.Getenv("REDFENCE_LONG") == "1" {
-		most, enough, atLeast = 10*time.Second, longFaults, longLinear
+		most, enough, atLeast = 4*time.Second, longFaults, longLinear
 	}
 	var sum tally
 	for faults < enough || time.Since(began) < atLeast {
