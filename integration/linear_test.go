@@ -128,7 +128,7 @@ func TestClusterIsLinearizable(t *testing.T) {
 		found := l.judge()
 		sum.add(l.log)
 		open += len(found)
-		if slices.ContainsFunc(found, func(f linear.Finding) bool { return !f.Undecided }) || open*rareOpen > faults {
+		if slices.ContainsFunc(found, func(f linear.Finding) bool { return !f.Undecided }) || open*rareOpen > max(faults, enough) {
 			t.Fatalf("round %d, %s: no order for %d locks", faults, name, len(found))
 		}
 	}
