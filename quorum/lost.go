@@ -310,12 +310,16 @@ func longest(list []tally.Reading, r tally.Reading) []tally.Reading {
 	return append(list, r)
 }
 
-// tooFew is the error when no majority answered.
+// tooFew is the error when no majority answered. It names what is not put back on those that did.
 func (a *attempt) tooFew() resp.Value {
-	if len(a.request.renewed) > 0 {
-		return resp.RenewalLost(a.votes.Answered(), len(a.votes.All()), a.engine.reasons(a.votes)).Value()
+	lost := resp.QuorumLost
+	switch {
+	case len(a.request.renewed) > 0:
+		lost = resp.RenewalLost
+	case slices.ContainsFunc(a.votes.All(), func(v *tally.Answer) bool { return v != nil && v.Checks }):
+		lost = resp.CheckLost
 	}
-	return a.engine.tooFew(a.votes)
+	return lost(a.votes.Answered(), len(a.votes.All()), a.engine.reasons(a.votes)).Value()
 }
 
 // unknown is the error when the request may have been executed.

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -245,5 +246,26 @@ func TestARenewalByAMinority(t *testing.T) {
 	const want = "CLUSTERDOWN quorum lost: 1 of 3 nodes answered (muted: withdrawn, muted: withdrawn); nothing was executed but that a TTL may be longer now"
 	if len(m.replies) != 1 || m.replies[0].Str != want {
 		t.Errorf("replies %v, want one: %s", m.replies, want)
+	}
+}
+
+// What a script has had one node remember by FENCE.CHECK is not put back, and its error says so.
+func TestACheckByAMinority(t *testing.T) {
+	m := newMuted()
+	m.submit(t, "EVAL", "return redis.call('FENCE.CHECK', ARGV[1], ARGV[2])", "0", "stock", "7")
+	for _, n := range m.nodes { // whether the text is a script
+		n.answer(&tally.Answer{Ran: true, Reply: resp.OK()})
+	}
+	for len(m.replies) == 0 && m.clock.now < 2*time.Hour {
+		for i, a := range []*tally.Answer{{Ran: true, Reply: resp.Int(1), Checks: true}, nil, nil} {
+			if n := m.nodes[i]; len(n.sent) > 0 {
+				n.answer(a)
+			}
+		}
+		m.clock.now += time.Second
+		m.clock.fire()
+	}
+	if len(m.replies) != 1 || !strings.HasSuffix(m.replies[0].Str, "but that the token may be remembered: send it again") {
+		t.Errorf("replies %v", m.replies)
 	}
 }
