@@ -15,7 +15,7 @@ const (
 	// lookout is the time between two looks at such waits.
 	lookout = 100 * time.Millisecond
 	// calm is for how long none must have been seen before the node goes back to fewer processors.
-	calm = 5 * time.Second
+	calm = 300 * time.Millisecond
 )
 
 // crew is how many processors run the node's Go code: half of them, at least one, and all while some goroutine waits long.

@@ -19,7 +19,7 @@ func TestProcessorsFollowWaits(t *testing.T) {
 		looks []look
 	}{
 		{"nobody waits", []look{{0, 0, 1}, {time.Hour, 0, 1}}},
-		{"somebody waits", []look{{0, 0, 1}, {time.Second, 3, 4}, {2 * time.Second, 3, 4}}},
+		{"somebody waits", []look{{0, 0, 1}, {lookout, 3, 4}, {2 * lookout, 3, 4}}},
 		{"calm again", []look{{0, 1, 4}, {calm - 1, 1, 4}, {calm, 1, 1}}},
 		{"never calm", []look{{0, 1, 4}, {calm - 1, 2, 4}, {calm, 2, 4}, {2*calm - 1, 2, 1}}},
 		{"once more", []look{{0, 1, 4}, {calm, 1, 1}, {2 * calm, 2, 4}}},

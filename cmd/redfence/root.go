@@ -38,6 +38,7 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve locks (the default command)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			relax()
 			cfg, err := loadConfig(cmd.Flags())
 			if err != nil {
 				return err
