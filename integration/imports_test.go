@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -34,13 +35,18 @@ func TestImportsFollowTheDesign(t *testing.T) {
 	if len(packages) == 0 {
 		t.Fatal("go list found no package")
 	}
+	gone := maps.Clone(rules.arrows)
 	for _, p := range packages {
 		from := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, modulePath), "/")
+		delete(gone, from)
 		for _, imported := range p.Imports {
 			if wrong := rules.check(from, imported); wrong != "" {
 				t.Error(wrong)
 			}
 		}
+	}
+	for from := range gone {
+		t.Errorf("%s has a row for %s, and there is no such package", importsFile, from)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/redfence/redfence/proxy/instant"
 )
 
 // DefaultWriteTimeout is how long a write may make no progress before the connection is given up: the peer is stuck,
@@ -16,7 +18,7 @@ const writePiece = 256 << 10
 // deadlineWriter writes to a connection and gives up when the peer takes nothing. One goroutine uses it at a time.
 type deadlineWriter struct {
 	conn    net.Conn
-	instant instant // nil when a write may always wait
+	instant instant.Writer // nil when a write may always wait
 	timeout time.Duration
 	total   *atomic.Int64 // bytes written
 	renewed time.Time     // when the deadline was last set

@@ -2,12 +2,9 @@ package proxy
 
 import (
 	"bytes"
-	"io"
-	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -106,36 +103,4 @@ func TestAPostponedAnswerIsLeftToTheLoop(t *testing.T) {
 	text, _ = w.written()
 	require.Equal(t, "$5\r\nfirst\r\n$6\r\nsecond\r\n$5\r\nthird\r\n", text)
 	require.False(t, o.postponed())
-}
-
-// TestAnInstantWriteNeverWaits fills a socket that nobody reads.
-func TestAnInstantWriteNeverWaits(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	ours, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	theirs, err := l.Accept()
-	require.NoError(t, err)
-	defer theirs.Close()
-
-	w := newInstantWriter(ours)
-	if w == nil {
-		t.Skip("this system cannot")
-	}
-	chunk, sent := make([]byte, 1<<20), 0
-	for n := w.TryWrite(chunk); n > 0; n = w.TryWrite(chunk) {
-		sent += n
-	}
-	require.NoError(t, theirs.SetReadDeadline(time.Now().Add(patience)))
-	got, err := io.CopyN(io.Discard, theirs, int64(sent))
-	require.NoError(t, err)
-	require.Equal(t, int64(sent), got)
-	require.NoError(t, ours.Close())
-	require.Zero(t, w.TryWrite(chunk), "a closed socket")
-
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	require.Nil(t, newInstantWriter(a), "no socket")
 }

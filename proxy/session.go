@@ -12,6 +12,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/proxy/instant"
 )
 
 const (
@@ -84,7 +85,7 @@ func newSession(srv *Server, id int64, raw net.Conn) *session {
 	}
 	s.polled()
 	s.ip = hostOf(raw.RemoteAddr())
-	s.wire = &deadlineWriter{conn: s.conn, instant: newInstantWriter(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
+	s.wire = &deadlineWriter{conn: s.conn, instant: instant.New(s.conn), timeout: srv.cfg.WriteTimeout, total: &srv.stats.bytesOut}
 	s.out = newOutbox(s.wire, srv.cfg.Limits, s.cutOff)
 	s.out.pause = s.standBy
 	s.input.budget = &srv.input

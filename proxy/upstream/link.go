@@ -9,6 +9,7 @@ import (
 
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy"
+	"github.com/redfence/redfence/proxy/instant"
 )
 
 // phase is the life of a link.
@@ -33,7 +34,7 @@ type link struct {
 	phase   phase
 	epoch   int // of the connection: counts those that have ended
 	conn    net.Conn
-	instant *instant        // nil when a write may always wait
+	instant instant.Writer  // nil when a write may always wait
 	state   proxy.LinkState // of the connection, as it will be once what was written is executed
 	id      string          // of the connection at the server, for CLIENT UNBLOCK
 	out     []byte          // not yet written
@@ -180,7 +181,7 @@ func (l *link) greet(epoch int, conn net.Conn, state proxy.LinkState) bool {
 	if l.epoch != epoch {
 		return false
 	}
-	l.conn, l.instant = conn, newInstant(conn)
+	l.conn, l.instant = conn, instant.New(conn)
 	l.state = proxy.LinkState{Proto: resp.RESP2}
 	if auth := l.u.target.auth(); auth != nil {
 		l.say(set, auth...)
