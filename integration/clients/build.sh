@@ -32,17 +32,17 @@ missing() {
   echo "$1: skipped, $2 is not installed"
 }
 
-build_redisson() { build_maven redisson; }
+build_redisson() { build_maven redisson process-classes java; }
 build_redisson316() { build_maven redisson316 package; }
 build_redisson327() { build_maven redisson327 package; }
-build_jvm() { build_maven jvm; }
+build_jvm() { build_maven jvm process-classes java; }
 build_spring() { build_maven spring; }
 build_springlocks7() { build_maven springlocks7 package; }
-build_springlocks() { build_maven springlocks process-classes jvm; }
+build_springlocks() { build_maven springlocks process-classes java jvm/src; }
 
-# build_maven CLIENT [GOAL] [CLIENT WHOSE SOURCES IT SHARES]
+# build_maven CLIENT [GOAL] [SOURCES THAT IT SHARES...]
 build_maven() {
-  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" "$1"/pom.xml "$1"/src* ${3:+"$3/src"} && return
+  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" pom.xml "$1"/pom.xml "$1"/src* "${@:3}" && return
   rm -rf "$1/target"
   # Without the network first: what was downloaded once is not asked for again.
   { mvn -q -B -o -f "$1/pom.xml" "${2:-process-classes}" > /dev/null 2>&1 ||

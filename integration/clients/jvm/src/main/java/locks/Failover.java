@@ -7,11 +7,8 @@ import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisSentineled;
 import redis.clients.jedis.params.SetParams;
 
@@ -30,11 +27,9 @@ public final class Failover {
     }
 
     private static Story.Client jedis(List<String> sentinels) {
-        Set<HostAndPort> addresses = new HashSet<>();
-        sentinels.forEach(s -> addresses.add(HostAndPort.from(s)));
         DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
             .connectionTimeoutMillis(TIMEOUT_MS).socketTimeoutMillis(TIMEOUT_MS).build();
-        JedisSentineled jedis = new JedisSentineled("mymaster", config, addresses, config);
+        JedisSentineled jedis = new JedisSentineled("mymaster", config, JedisLocks.addresses(sentinels), config);
         return new Story.Client() {
             @Override
             public boolean setIfAbsent(String key, String value, long ttlMs) {
@@ -48,15 +43,15 @@ public final class Failover {
 
             @Override
             public long release(String key, String value) {
-                return (Long) jedis.eval(Story.RELEASE, List.of(key), List.of(value));
+                return (Long) jedis.eval(Scripts.RELEASE, List.of(key), List.of(value));
             }
         };
     }
 
     private static Story.Client lettuce(List<String> sentinels) {
-        RedisURI.Builder uri = RedisURI.builder().withSentinelMasterId("mymaster").withTimeout(Duration.ofMillis(TIMEOUT_MS));
-        sentinels.forEach(s -> uri.withSentinel(HostAndPort.from(s).getHost(), HostAndPort.from(s).getPort()));
-        RedisCommands<String, String> redis = RedisClient.create(uri.build()).connect().sync();
+        RedisURI uri = Inspector.uri(new Inspector.Server("", sentinels));
+        uri.setTimeout(Duration.ofMillis(TIMEOUT_MS));
+        RedisCommands<String, String> redis = RedisClient.create(uri).connect().sync();
         return new Story.Client() {
             @Override
             public boolean setIfAbsent(String key, String value, long ttlMs) {
@@ -70,7 +65,7 @@ public final class Failover {
 
             @Override
             public long release(String key, String value) {
-                return redis.<Long>eval(Story.RELEASE, ScriptOutputType.INTEGER, new String[] {key}, value);
+                return redis.<Long>eval(Scripts.RELEASE, ScriptOutputType.INTEGER, new String[] {key}, value);
             }
         };
     }

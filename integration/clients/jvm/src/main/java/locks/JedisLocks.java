@@ -1,11 +1,11 @@
 package locks;
 
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -23,11 +23,6 @@ import redis.clients.jedis.util.Pool;
 
 /** Locks by hand with Jedis: SET NX PX, and scripts that compare the owner. Who waits tries again and again. */
 final class JedisLocks implements LockLibrary {
-    private static final String EXTEND =
-        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0";
-    private static final String RELEASE =
-        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
-
     private final Runner runner;
     private final Inspector inspector;
     private final Inspector.Server server;
@@ -55,9 +50,11 @@ final class JedisLocks implements LockLibrary {
         if (server.sentinels().isEmpty()) {
             return new JedisPool(size, new HostAndPort(server.host(), server.port()), config);
         }
-        Set<HostAndPort> sentinels = new HashSet<>();
-        server.sentinels().forEach(s -> sentinels.add(HostAndPort.from(s)));
-        return new JedisSentinelPool("mymaster", sentinels, size, config, config);
+        return new JedisSentinelPool("mymaster", addresses(server.sentinels()), size, config, config);
+    }
+
+    static Set<HostAndPort> addresses(List<String> sentinels) {
+        return sentinels.stream().map(HostAndPort::from).collect(Collectors.toSet());
     }
 
     @Override
@@ -83,12 +80,12 @@ final class JedisLocks implements LockLibrary {
     private record Lock(Pool<Jedis> pool, String key, String owner, long ttlMs) implements Held {
         @Override
         public boolean extend() {
-            return evaluate(EXTEND, owner, Long.toString(ttlMs));
+            return evaluate(Scripts.EXTEND, owner, Long.toString(ttlMs));
         }
 
         @Override
         public boolean release() {
-            return evaluate(RELEASE, owner);
+            return evaluate(Scripts.RELEASE, owner);
         }
 
         private boolean evaluate(String script, String... args) {
@@ -145,7 +142,7 @@ final class JedisLocks implements LockLibrary {
             Pipeline pipeline = jedis.pipelined();
             Response<String> taken = pipeline.set(key, "a", SetParams.setParams().nx().px(30_000));
             Response<String> refused = pipeline.set(key, "b", SetParams.setParams().nx().px(30_000));
-            Response<Object> released = pipeline.eval(RELEASE, List.of(key), List.of("a"));
+            Response<Object> released = pipeline.eval(Scripts.RELEASE, List.of(key), List.of("a"));
             Response<Boolean> exists = pipeline.exists(key);
             pipeline.sync();
             Check.equal("OK", taken.get(), "first SET");

@@ -27,8 +27,6 @@ import java.util.concurrent.TimeUnit;
  * waits is subscribed; the lease of the holder bounds the wait, as a holder that dies publishes nothing.
  */
 final class LettuceLocks implements LockLibrary {
-    private static final String EXTEND =
-        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0";
     private static final String RELEASE = """
         if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
         redis.call('del', KEYS[1])
@@ -114,7 +112,7 @@ final class LettuceLocks implements LockLibrary {
     private record Lock(RedisCommands<String, String> redis, String key, String owner, long ttlMs) implements Held {
         @Override
         public boolean extend() {
-            return evaluate(EXTEND, owner, Long.toString(ttlMs));
+            return evaluate(Scripts.EXTEND, owner, Long.toString(ttlMs));
         }
 
         @Override

@@ -28,7 +28,7 @@ final class Runner {
 
     private final Map<String, String> options = new HashMap<>();
     private final Map<String, Case> cases = new LinkedHashMap<>();
-    private boolean failed;
+    private final Report report = new Report();
 
     Runner(String[] args) {
         for (int i = 0; i + 1 < args.length; i += 2) {
@@ -55,30 +55,13 @@ final class Runner {
         ExecutorService pool = Executors.newFixedThreadPool(PARALLEL);
         cases.forEach((name, body) -> {
             if (only.isEmpty() || only.equals(name)) {
-                pool.submit(() -> run(name, body));
+                pool.submit(() -> report.run(name, () -> body.run("jvm:" + UUID.randomUUID())));
             }
         });
         pool.shutdown();
         if (!pool.awaitTermination(TIME_LIMIT_S, TimeUnit.SECONDS)) {
-            print("not ok time-limit", new TimeoutException("not done in " + TIME_LIMIT_S + " s"));
+            report.fail("time-limit", new TimeoutException("not done in " + TIME_LIMIT_S + " s"));
         }
-        return failed ? 1 : 0;
-    }
-
-    private void run(String name, Case body) {
-        try {
-            String details = body.run("jvm:" + UUID.randomUUID());
-            print("ok " + name + " " + details, null);
-        } catch (Throwable t) {
-            print("not ok " + name + " " + t.toString().replace('\n', ' '), t);
-        }
-    }
-
-    private synchronized void print(String line, Throwable reason) {
-        System.out.println(line);
-        if (reason != null) {
-            failed = true;
-            reason.printStackTrace();
-        }
+        return report.exitCode();
     }
 }

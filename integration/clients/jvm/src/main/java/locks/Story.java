@@ -1,10 +1,9 @@
 package locks;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
+import static locks.Orders.answered;
+import static locks.Orders.say;
+
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -12,10 +11,7 @@ import java.util.concurrent.CompletableFuture;
  * the README for what is read and printed.
  */
 final class Story {
-    static final String RELEASE =
-        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
     static final long LEASE_MS = 30_000;
-    private static final long PATIENCE_MS = 60_000;
 
     /** What a client can do. An exception says that it got no answer. */
     interface Client {
@@ -30,22 +26,22 @@ final class Story {
     }
 
     static void run(String key, Client alice, Client bob) throws Exception {
-        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
+        Orders orders = new Orders();
         String token = UUID.randomUUID().toString();
         answered(() -> alice.get(key));
         answered(() -> bob.get(key));
         say("connected");
-        expect(orders, "lock");
+        orders.expect("lock");
         if (!alice.setIfAbsent(key, token, LEASE_MS)) {
             throw new IllegalStateException("a free lock is refused");
         }
         CompletableFuture<Void> woken = CompletableFuture.runAsync(() -> waitFor(bob, key));
         say("held");
-        expect(orders, "failed");
+        orders.expect("failed");
         say("alice " + (token.equals(answered(() -> alice.get(key))) ? 1 : 0));
-        expect(orders, "watched");
+        orders.expect("watched");
         say("bob " + (woken.isDone() ? "got" : "waits"));
-        expect(orders, "release");
+        orders.expect("release");
         say("released " + answered(() -> alice.release(key, token)));
         woken.get();
         say("bob got");
@@ -61,32 +57,5 @@ final class Story {
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    /** Calls until there is an answer. */
-    private static <T> T answered(Callable<T> call) throws Exception {
-        long end = System.currentTimeMillis() + PATIENCE_MS;
-        for (;;) {
-            try {
-                return call.call();
-            } catch (Exception e) {
-                if (System.currentTimeMillis() > end) {
-                    throw e;
-                }
-                Thread.sleep(20);
-            }
-        }
-    }
-
-    private static void expect(BufferedReader orders, String order) throws IOException {
-        String line = orders.readLine();
-        if (!order.equals(line)) {
-            throw new IOException("want " + order + ", got " + line);
-        }
-    }
-
-    private static void say(String line) {
-        System.out.println(line);
-        System.out.flush();
     }
 }

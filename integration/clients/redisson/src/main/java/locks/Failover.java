@@ -1,9 +1,8 @@
 package locks;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.util.concurrent.Callable;
+import static locks.Orders.answered;
+import static locks.Orders.say;
+
 import java.util.concurrent.CompletableFuture;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -15,8 +14,6 @@ import org.redisson.api.RedissonClient;
  * <p>Options: {@code --sentinels host:port,... --key NAME}, {@code --protocol RESP2|RESP3}.
  */
 public final class Failover {
-    private static final long PATIENCE_MS = 60_000;
-
     private Failover() {
     }
 
@@ -24,21 +21,21 @@ public final class Failover {
         Options options = new Options(args);
         RedissonClient first = options.connect(30_000);
         RedissonClient second = options.connect(30_000);
-        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
+        Orders orders = new Orders();
         RLock alice = first.getLock(options.required("key"));
         RLock bob = second.getLock(options.required("key"));
         alice.isLocked();
         bob.isLocked();
         say("connected");
-        expect(orders, "lock");
+        orders.expect("lock");
         alice.lock();
         CompletableFuture<Integer> woken = CompletableFuture.supplyAsync(() -> waitFor(bob));
         say("held");
-        expect(orders, "failed");
+        orders.expect("failed");
         say("alice " + answered(alice::getHoldCount));
-        expect(orders, "watched");
+        orders.expect("watched");
         say("bob " + (woken.isDone() ? "got" : "waits"));
-        expect(orders, "release");
+        orders.expect("release");
         answered(() -> {
             alice.unlock();
             return true;
@@ -62,34 +59,5 @@ public final class Failover {
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    /** Calls until there is an answer. */
-    private static <T> T answered(Callable<T> call) throws Exception {
-        long end = System.currentTimeMillis() + PATIENCE_MS;
-        for (;;) {
-            try {
-                return call.call();
-            } catch (IllegalMonitorStateException e) {
-                throw e;
-            } catch (Exception e) {
-                if (System.currentTimeMillis() > end) {
-                    throw e;
-                }
-                Thread.sleep(20);
-            }
-        }
-    }
-
-    private static void expect(BufferedReader orders, String order) throws IOException {
-        String line = orders.readLine();
-        if (!order.equals(line)) {
-            throw new IOException("want " + order + ", got " + line);
-        }
-    }
-
-    private static void say(String line) {
-        System.out.println(line);
-        System.out.flush();
     }
 }

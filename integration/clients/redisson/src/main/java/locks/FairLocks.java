@@ -35,7 +35,7 @@ final class FairLocks {
         return suite.first.getList("redisson_lock_queue:{" + name + "}", StringCodec.INSTANCE);
     }
 
-    private void awaitQueued(String name, int waiters) throws InterruptedException {
+    private void awaitQueued(String name, int waiters) throws Exception {
         Check.eventually(waiters + " waiters in the queue", () -> queue(name).size() == waiters);
     }
 

@@ -102,7 +102,7 @@ public final class LockSuite {
     }
 
     /** Waits until somebody waits for the lock, that is, has subscribed to its channel. */
-    void awaitWaiter(String channel, long waiters) throws InterruptedException {
+    void awaitWaiter(String channel, long waiters) throws Exception {
         RTopic topic = first.getTopic(channel, StringCodec.INSTANCE);
         Check.eventually(waiters + " subscribers of " + channel, () -> topic.countSubscribers() >= waiters);
     }

@@ -80,7 +80,7 @@ public final class Wakeup {
     }
 
     /** Starts a waiter that answers when it got the lock (in nanoTime) and has unlocked; returns once it waits. */
-    private CompletableFuture<Long> startWaiter() throws InterruptedException {
+    private CompletableFuture<Long> startWaiter() throws Exception {
         RLock lock = waiter.getLock(name);
         Check.eventually("the former waiter has unsubscribed", () -> channel.countSubscribers() == 0);
         CompletableFuture<Long> acquired = Check.inThread(() -> {

@@ -4,18 +4,17 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 
 /** Assertions and waits of the cases. */
 final class Check {
     /** Bound of every wait for something that is due at once, in ms: generous, as the machine may be busy. */
-    static final long PATIENCE_MS = 10_000;
+    static final long PATIENCE_MS = 20_000;
 
     private Check() {
     }
 
-    static void that(boolean condition, String message) {
-        if (!condition) {
+    static void that(boolean holds, String message) {
+        if (!holds) {
             throw new AssertionError(message);
         }
     }
@@ -36,9 +35,9 @@ final class Check {
     }
 
     /** Waits for the condition, at most PATIENCE_MS. */
-    static void eventually(String what, BooleanSupplier condition) throws InterruptedException {
+    static void eventually(String what, Callable<Boolean> condition) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MS);
-        while (!condition.getAsBoolean()) {
+        while (!condition.call()) {
             that(System.nanoTime() < deadline, "waited in vain: " + what);
             Thread.sleep(5);
         }
