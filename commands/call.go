@@ -42,18 +42,8 @@ func WatchReply(since uint64, present []bool) resp.Value {
 	return resp.Arr(elems...)
 }
 
-// VersionsReply is the answer of quorum mode to WATCH, which clients never see: 0, then for each key an array of the
-// boolean that tells whether it is present, and its version.
-func VersionsReply(present []bool, versions []string) resp.Value {
-	elems := make([]resp.Value, 0, 1+len(present))
-	elems = append(elems, resp.Int(0))
-	for i, p := range present {
-		elems = append(elems, resp.Arr(resp.Bool(p), resp.Str(versions[i])))
-	}
-	return resp.Arr(elems...)
-}
-
-// WatchesOf reads a backend's answer to a WATCH request. It returns nil when that is an error.
+// WatchesOf reads a backend's answer to a WATCH request: in raft mode a WatchReply, in quorum mode 0 and then for each key an array
+// of 1 or 0, whether it is present, and its version. It returns nil when that is an error.
 func WatchesOf(r *Request, reply resp.Value) []Watch {
 	keys := r.Keys()
 	if reply.Kind != resp.Array || len(reply.Elems) != 1+len(keys) {
