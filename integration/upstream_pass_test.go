@@ -239,6 +239,25 @@ func TestHangUpEndsABlockedCommandThere(t *testing.T) {
 	})
 }
 
+// TestPauseHoldsATransactionThere: a pause of writes holds back what only the upstream knows, as it holds back a SET.
+func TestPauseHoldsATransactionThere(t *testing.T) {
+	inBothModes(t, func(t *testing.T, redfence, _ *harness.Server) {
+		c, admin := harness.Dial(t, redfence.Addr), harness.Dial(t, redfence.Addr)
+		harness.Eventually(t, harness.ReplyTimeout, func() bool { return c.Do("XLEN", "stream").String() == "(integer) 0" })
+		c.Want("OK", "MULTI")
+		c.Want("QUEUED", "XADD", "stream", "1-1", "f", "v")
+		admin.Want("OK", "CLIENT", "PAUSE", "100000", "WRITE")
+		c.Send("EXEC")
+		if !c.Silent(50 * time.Millisecond) {
+			t.Fatalf("answered during the pause: %s", c.Receive())
+		}
+		admin.Want("OK", "CLIENT", "UNPAUSE")
+		if got := c.Receive().String(); got != `["1-1"]` {
+			t.Errorf("EXEC answered %s", got)
+		}
+	})
+}
+
 // TestUpstreamThatDies: locks go on, requests that cannot be sent say so, and all is well again when it is back.
 func TestUpstreamThatDies(t *testing.T) {
 	inBothModes(t, func(t *testing.T, redfence, upstream *harness.Server) {

@@ -81,7 +81,8 @@ func (s *session) mayWrite(spec *commands.Spec) bool {
 		return false
 	}
 	for _, q := range s.tx.queue {
-		if q.failed == nil && changes(q.request.Spec) {
+		runs := q.passed || q.failed == nil
+		if q.spec == nil || runs && changes(q.spec) {
 			return true
 		}
 	}
