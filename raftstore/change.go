@@ -57,7 +57,7 @@ func (s *Store) Administer(ctx context.Context, r *commands.Request) resp.Value 
 	defer cancel()
 	q := question{Ask: change.Do, ID: change.Member, Addr: change.Member, Force: change.Force}
 	if err := s.change(ctx, q); err != nil {
-		return resp.Err("ERR redfence: " + err.Error())
+		return resp.NotChanged(err).Value()
 	}
 	return resp.OK()
 }

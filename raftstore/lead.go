@@ -78,6 +78,13 @@ func voters(servers []raft.Server) int {
 	return n
 }
 
+// leaderAddr is who leads, as far as this node knows: the address of its cluster port and its server id, both empty when
+// nobody is known to lead. self tells that it is this node, which need not be ready to serve yet.
+func (s *Store) leaderAddr() (addr, id string, self bool) {
+	at, who := s.raft.LeaderWithID()
+	return string(at), string(who), string(who) == s.id.serverID()
+}
+
 // noLeader is why this node cannot serve.
 func (s *Store) noLeader() resp.Failure {
 	if fault := s.disk.log.fault.Load(); fault != nil {

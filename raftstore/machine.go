@@ -226,7 +226,7 @@ func (m *machine) exec(t *keyspace.Txn, r *commands.Request) resp.Value {
 // step is exec that also tells how a script ended; other commands are always done.
 func (m *machine) step(t *keyspace.Txn, r *commands.Request) (resp.Value, script.Outcome) {
 	if r.Spec == nil {
-		return resp.Err("ERR redfence: the log holds a command that this version does not know"), script.Failed
+		return resp.ErrLaterVersion.Value(), script.Failed
 	}
 	t.Select(r.DB)
 	t.Mark()

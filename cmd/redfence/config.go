@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/proxy"
 )
 
 // The two modes: locks in redfence's own replicated log, or on a majority of independent Redis nodes.
@@ -81,12 +82,12 @@ func defaultConfig() Config {
 		HTTPListen:     "127.0.0.1:9380",
 		FenceMemory:    commands.FenceMemory,
 		MaxMemory:      gib,
-		MaxClients:     10_000,
-		MaxBulk:        64 * mib,
-		MaxArgs:        1 << 20,
-		MaxPipeline:    1024,
-		MaxOutput:      32 * mib,
-		MaxInput:       128 * mib,
+		MaxClients:     proxy.DefaultMaxClients,
+		MaxBulk:        proxy.DefaultMaxBulk,
+		MaxArgs:        proxy.DefaultMaxArgs,
+		MaxPipeline:    proxy.DefaultMaxPipeline,
+		MaxOutput:      proxy.DefaultMaxOutput,
+		MaxInput:       proxy.DefaultMaxInput,
 		LogLevel:       "info",
 		LogFormat:      "console",
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/redfence/redfence/quorum"
 	"github.com/redfence/redfence/quorum/bus"
 	"github.com/redfence/redfence/quorum/envelope"
-	upstream "github.com/redfence/redfence/quorum/node"
+	redisnode "github.com/redfence/redfence/quorum/node"
 	"github.com/redfence/redfence/quorum/roster"
 	"github.com/redfence/redfence/raftstore"
 )
@@ -27,7 +27,7 @@ import (
 type quorumStore struct {
 	*quorum.Engine
 	*bus.Bus
-	nodes     []*upstream.Node
+	nodes     []*redisnode.Node
 	admission *quorum.Admission
 	roster    *roster.Roster // nil without addresses that answer as Sentinels
 	name      string
@@ -43,7 +43,7 @@ func openQuorum(cfg Config, log *logger, events proxy.Events) (_ store, err erro
 	clock := steadyClock{time.Now()}
 	members, voters := make([]quorum.Member, len(cfg.Nodes)), make([]quorum.Node, len(cfg.Nodes))
 	for i, url := range cfg.Nodes {
-		n, err := upstream.Open(upstream.Options{Proxy: s.name, URL: url, Clock: clock, Logger: log.Logger})
+		n, err := redisnode.Open(redisnode.Options{Proxy: s.name, URL: url, Clock: clock, Logger: log.Logger})
 		if err != nil {
 			s.closeNodes()
 			return nil, fmt.Errorf("--node number %d: %w", i+1, err)

@@ -64,6 +64,7 @@ const (
 	ErrScriptWrites    Failure = "ERR redfence: script wrote more bytes than its memory budget, nothing of it was kept; split the work over several scripts"
 	ErrToken           Failure = "ERR redfence: token must be an integer from 1 to 9007199254740991"
 	ErrFenceWithGet    Failure = "ERR redfence: SET does not take FENCE together with GET"
+	ErrLaterVersion    Failure = "ERR redfence: the log holds a command that this version does not know"
 	ErrReserved        Failure = "ERR redfence: keys that begin with __fence__: show tokens and can only be read with GET"
 )
 
@@ -90,6 +91,11 @@ func UnknownCommand(line []string) Failure {
 		args.WriteString("'" + clip(arg, echoedBytes-args.Len()) + "' ")
 	}
 	return Failure("ERR unknown command '" + clip(line[0], echoedBytes) + "', with args beginning with: " + args.String())
+}
+
+// NotInStore is the error for a command that the table has and the store does not run; name is lower case.
+func NotInStore(name string) Failure {
+	return Failure("ERR redfence: '" + name + "' is not served by the store")
 }
 
 // UnknownSubcommand is the error for a subcommand that its container lacks; container is lower case.

@@ -11,6 +11,9 @@ const (
 	ErrNoDebug       Failure = "ERR DEBUG command not allowed. Redfence has no debugging commands"
 )
 
+// NotChanged is the error when the members of a cluster could not be changed, for a cause that says the way out.
+func NotChanged(cause error) Failure { return Failure("ERR redfence: " + cause.Error()) }
+
 // NoSuchUser is the error for a user that there is not.
 func NoSuchUser(name string) Failure {
 	return Failure("ERR No such user '" + clip(name, echoedBytes) + "'")

@@ -175,7 +175,7 @@ func (ks *Keyspace) undo(c change) {
 func (t *Txn) Exec(r *commands.Request) resp.Value {
 	h := t.ks.handlers[r.Spec.ID]
 	if h == nil {
-		return resp.Err("ERR redfence: '" + r.Spec.Name + "' is not served by the store")
+		return resp.NotInStore(r.Spec.Name).Value()
 	}
 	if r.Spec.Flags.Has(commands.Write) && touchesReserved(r) {
 		return resp.ErrReserved.Value()
