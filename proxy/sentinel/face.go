@@ -163,11 +163,11 @@ func (s state) describeMaster() resp.Value {
 	at := split(s.named.addr)
 	flags, silent := "master", "0"
 	if !s.named.valid {
-		flags, silent = "s_down,o_down,master,disconnected", strconv.FormatInt(DownAfter.Milliseconds(), 10)
+		flags, silent = "s_down,o_down,master,disconnected", strconv.FormatInt(downAfter.Milliseconds(), 10)
 	}
 	words := append(opening("name", s.master, at, runID(s.named.id), flags),
 		"last-ping-sent", "0", "last-ok-ping-reply", silent, "last-ping-reply", silent,
-		"down-after-milliseconds", millis(DownAfter), "info-refresh", "0",
+		"down-after-milliseconds", millis(downAfter), "info-refresh", "0",
 		"role-reported", "master", "role-reported-time", millis(s.since),
 		"config-epoch", strconv.FormatUint(s.named.epoch, 10),
 		"num-slaves", "0", "num-other-sentinels", strconv.Itoa(max(0, len(s.faces())-1)),
@@ -188,7 +188,7 @@ func (s state) describeOthers(asked string) resp.Value {
 		id := runID(f.addr)
 		list[i] = pairs(append(opening("name", id, split(f.addr), id, flags),
 			"last-ping-sent", "0", "last-ok-ping-reply", silent, "last-ping-reply", silent,
-			"down-after-milliseconds", millis(DownAfter), "last-hello-message", silent,
+			"down-after-milliseconds", millis(downAfter), "last-hello-message", silent,
 			"voted-leader", "?", "voted-leader-epoch", "0"))
 	}
 	return resp.Arr(list...)

@@ -79,7 +79,7 @@ func TestAFaceListsTheOthers(t *testing.T) {
 	f := NewFaces(Config{Master: "mymaster"})
 	v := everybody(Lead{ID: "b"})
 	v.Members[0].Card.Faces = []string{"a:2", "a:3"}
-	v.Members[2].Silent = DownAfter
+	v.Members[2].Silent = downAfter
 	f.Look(v, start)
 	var got []string
 	for _, other := range f.state().describeOthers("a:2").Elems {

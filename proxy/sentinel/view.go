@@ -20,10 +20,10 @@ type Member struct {
 }
 
 // up tells whether the member was heard of lately.
-func (m Member) up() bool { return m.Silent < DownAfter }
+func (m Member) up() bool { return m.Silent < downAfter }
 
-// DownAfter is how long a member may not be heard of before the faces call it down.
-const DownAfter = 5 * time.Second
+// downAfter is how long a member may not be heard of before the faces call it down.
+const downAfter = 5 * time.Second
 
 // Lead says who leads, in the eyes of this process.
 type Lead struct {

@@ -51,7 +51,7 @@ func (s *stream) receive() {
 		case errors.Is(err, os.ErrDeadlineExceeded) && !late:
 			continue
 		case err == nil && !owed:
-			s.broken(ReasonReply)
+			s.broken(reasonReply)
 		case err == nil:
 			s.answered()
 		case owed:
@@ -110,9 +110,9 @@ func (s *stream) weed(now time.Duration) {
 	for _, o := range s.batch {
 		switch {
 		case o.Withdrawn != nil && o.Withdrawn():
-			o.Done(quorum.Outcome{Reason: ReasonWithdrawn})
+			o.Done(quorum.Outcome{Reason: reasonWithdrawn})
 		case o.Deadline != 0 && o.Deadline <= now:
-			o.Done(quorum.Outcome{Reason: ReasonLate})
+			o.Done(quorum.Outcome{Reason: reasonLate})
 		default:
 			kept = append(kept, o)
 		}
@@ -208,7 +208,7 @@ type answering struct {
 func (s *stream) settle(err error) {
 	s.owing.Store(0)
 	reason := reasonOfError(err)
-	if reason == ReasonTimeout {
+	if reason == reasonTimeout {
 		s.node.timeout.Store(int64(s.node.o.Clock.Now()))
 	}
 	s.broken(reason)
@@ -246,7 +246,7 @@ func (s *stream) read(op runner.Op, call *answering, reply any) runner.Result {
 		return s.node.codec.decode(op, reply)
 	}
 	reason, refused := reasonOfReply(string(failure))
-	if reason == ReasonFlushed {
+	if reason == reasonFlushed {
 		clear(s.conn.loaded)
 	}
 	if refused {

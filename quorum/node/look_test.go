@@ -63,11 +63,11 @@ func TestVerdictsAreVoidedWithoutBeingAsked(t *testing.T) {
 			wantMarked(t, do(t, n, "GET k"), false)
 			c.event(t, server)
 			o := do(t, n, "GET k")
-			for o.Reason == ReasonLost || o.Reason == ReasonRefused {
+			for o.Reason == reasonLost || o.Reason == reasonRefused {
 				o = do(t, n, "GET k")
 			}
 			if c.noAnswer {
-				if o.Reason != ReasonForgot || o.Ran {
+				if o.Reason != reasonForgot || o.Ran {
 					t.Fatalf("%+v", o)
 				}
 				o = do(t, n, "GET k")
@@ -97,7 +97,7 @@ func TestAnOldVerdictDoesNotClearANewSuspicion(t *testing.T) {
 	old := n.judged.Load().Verdict
 	wantMarked(t, do(t, n, "GET k"), false)
 	harness.Dial(t, server.Addr).Want("OK", "FLUSHALL")
-	wantOutcome(t, begin(n, command("GET k"), nil), ReasonForgot, false)
+	wantOutcome(t, begin(n, command("GET k"), nil), reasonForgot, false)
 	n.Judge(old)
 	wantStanding(t, n, quorum.Quarantined)
 	wantMarked(t, do(t, n, "GET k"), true)

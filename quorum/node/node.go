@@ -119,7 +119,7 @@ func open(o Options, c codec) (*Node, error) {
 		poke: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	n.clock.asleep, n.clock.slept = asleep, asleep()
-	n.judged.Store(&judged{down: ReasonConnect, Verdict: quorum.Verdict{
+	n.judged.Store(&judged{down: reasonConnect, Verdict: quorum.Verdict{
 		Standing: quorum.Quarantined, Reason: "not admitted yet",
 	}})
 	n.running.Go(n.lookOn)
@@ -152,7 +152,7 @@ func (n *Node) Send(s quorum.Sending) {
 		stream.send(s)
 		return
 	}
-	s.Done(quorum.Outcome{Reason: ReasonClosed})
+	s.Done(quorum.Outcome{Reason: reasonClosed})
 }
 
 // stream is that of a database, opened when first used; nil when the node is closed.
@@ -231,14 +231,14 @@ func (n *Node) canary(runID string) string {
 // met is called when a connection reached the server process runID, before anything is sent to it.
 func (n *Node) met(runID string) {
 	if j := n.judged.Load(); j.Standing == quorum.Counted && j.suspicion == "" && j.RunID != runID {
-		n.suspect(ReasonRestarted)
+		n.suspect(reasonRestarted)
 	}
 }
 
 // forgot is called when an operation did not find the canary on the server process runID. Once for each is enough.
 func (n *Node) forgot(runID, canary string) {
 	if n.canary(runID) == canary {
-		n.suspect(ReasonForgot)
+		n.suspect(reasonForgot)
 	}
 }
 

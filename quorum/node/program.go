@@ -22,9 +22,9 @@ func outcome(r runner.Result) quorum.Outcome {
 	}
 	switch {
 	case r.Void:
-		o.Reason = ReasonForgot
+		o.Reason = reasonForgot
 	case r.Late:
-		o.Reason = ReasonLate
+		o.Reason = reasonLate
 	}
 	return o
 }

@@ -17,20 +17,20 @@ import (
 
 // The reasons for no answer, in words for people: they stand in the client's CLUSTERDOWN and in INFO quorum.
 const (
-	ReasonFull      tally.Reason = "queue full"
-	ReasonWithdrawn tally.Reason = "withdrawn"
-	ReasonLate      tally.Reason = "too late to send"
-	ReasonTimeout   tally.Reason = "timeout"
-	ReasonStalled   tally.Reason = "it owes an answer"
-	ReasonRefused   tally.Reason = "connection refused"
-	ReasonLost      tally.Reason = "connection lost"
-	ReasonFailed    tally.Reason = "connection failed"
-	ReasonConnect   tally.Reason = "connecting"
-	ReasonClosed    tally.Reason = "closed"
-	ReasonFlushed   tally.Reason = "scripts were flushed"
-	ReasonForgot    tally.Reason = "it has lost its data"
-	ReasonRestarted tally.Reason = "it was restarted"
-	ReasonReply     tally.Reason = "unexpected reply"
+	reasonFull      tally.Reason = "queue full"
+	reasonWithdrawn tally.Reason = "withdrawn"
+	reasonLate      tally.Reason = "too late to send"
+	reasonTimeout   tally.Reason = "timeout"
+	reasonStalled   tally.Reason = "it owes an answer"
+	reasonRefused   tally.Reason = "connection refused"
+	reasonLost      tally.Reason = "connection lost"
+	reasonFailed    tally.Reason = "connection failed"
+	reasonConnect   tally.Reason = "connecting"
+	reasonClosed    tally.Reason = "closed"
+	reasonFlushed   tally.Reason = "scripts were flushed"
+	reasonForgot    tally.Reason = "it has lost its data"
+	reasonRestarted tally.Reason = "it was restarted"
+	reasonReply     tally.Reason = "unexpected reply"
 )
 
 // reasonOfError names what went wrong with a connection. It never repeats the error's text, which may hold anything.
@@ -48,7 +48,7 @@ func reasonOfError(err error) tally.Reason {
 		reason, _ := reasonOfReply(reply.Error())
 		return reason
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return ReasonRefused
+		return reasonRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "no route"
 	case errors.As(err, &dns):
@@ -56,12 +56,12 @@ func reasonOfError(err error) tally.Reason {
 	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid):
 		return "certificate not accepted"
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return ReasonTimeout
+		return reasonTimeout
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
-		return ReasonLost
+		return reasonLost
 	default:
-		return ReasonFailed
+		return reasonFailed
 	}
 }
 
@@ -81,7 +81,7 @@ var refusals = map[string]tally.Reason{
 	"NOAUTH":      "password needed",
 	"WRONGPASS":   "password not accepted",
 	"NOPERM":      "no permission",
-	"NOSCRIPT":    ReasonFlushed,
+	"NOSCRIPT":    reasonFlushed,
 	"UNKILLABLE":  "busy with a script that has written",
 }
 
@@ -91,5 +91,5 @@ func reasonOfReply(text string) (reason tally.Reason, refused bool) {
 	if reason, ok := refusals[code]; ok {
 		return reason, true
 	}
-	return ReasonReply, false
+	return reasonReply, false
 }

@@ -105,18 +105,18 @@ func (s *stream) admit(o quorum.Sending) tally.Reason {
 	limit := s.node.o.Queue
 	switch {
 	case s.closed:
-		return ReasonClosed
+		return reasonClosed
 	case s.down != "":
 		return s.down
 	case !o.Ahead && s.stalled():
-		return ReasonStalled
+		return reasonStalled
 	case o.Ahead && len(s.ahead) < limit:
 		s.ahead = append(s.ahead, o)
 	case !o.Ahead && s.waiting < limit:
 		s.queue = append(s.queue, o)
 		s.waiting++
 	default:
-		return ReasonFull
+		return reasonFull
 	}
 	return ""
 }
@@ -149,7 +149,7 @@ func (s *stream) run() {
 		}
 		s.receive()
 	}
-	s.refuse(ReasonClosed)
+	s.refuse(reasonClosed)
 }
 
 // more takes the next batch. It tells whether there is one.

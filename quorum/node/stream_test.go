@@ -107,10 +107,10 @@ func TestWhatWaitsBehindAPausedServer(t *testing.T) {
 	second := begin(n, command("RPUSH l second"), nil)
 	full := begin(n, command("RPUSH l full"), nil)
 	ahead := begin(n, command("RPUSH l ahead"), func(s *quorum.Sending) { s.Ahead = true })
-	wantOutcome(t, full, ReasonFull, false)
+	wantOutcome(t, full, reasonFull, false)
 	server.Resume()
-	wantOutcome(t, withdrawn, ReasonWithdrawn, false)
-	wantOutcome(t, late, ReasonLate, false)
+	wantOutcome(t, withdrawn, reasonWithdrawn, false)
+	wantOutcome(t, late, reasonLate, false)
 	for i, p := range []pending{first, ahead, second} {
 		if o := p.wait(t); o.Reason != "" || o.Answer.Reply.Int() != int64(i+1) {
 			t.Errorf("operation %d of the list: %+v", i, o)
@@ -134,7 +134,7 @@ func TestAnAbandonedConnectionExecutesNothingMore(t *testing.T) {
 	harness.Eventually(t, patience, func() bool { return n.Facts().Look > 0 })
 	wantReply(t, n, "SET k 1", "OK")
 	relay.holdPresent(toServer)
-	wantOutcome(t, begin(n, command("SET orphan 1"), nil), ReasonTimeout, true)
+	wantOutcome(t, begin(n, command("SET orphan 1"), nil), reasonTimeout, true)
 	harness.Eventually(t, patience, func() bool { return do(t, n, "GET k").Reason == "" })
 	relay.release(toServer)
 	harness.Eventually(t, patience, func() bool { return relay.over() >= 2 })
@@ -147,7 +147,7 @@ func TestARestartedServerIsFoundBeforeAnythingIsWritten(t *testing.T) {
 	wantReply(t, n, "SET k 1", "OK")
 	server.Restart()
 	o := do(t, n, "SET k 2")
-	if o.Ran || (o.Reason != "" && o.Reason != ReasonRefused && o.Reason != ReasonLost) {
+	if o.Ran || (o.Reason != "" && o.Reason != reasonRefused && o.Reason != reasonLost) {
 		t.Fatalf("%+v", o)
 	}
 	harness.Eventually(t, patience, func() bool { return do(t, n, "SET k 3").Reason == "" })
@@ -166,10 +166,10 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	server := harness.StartRedis(t)
 	server.Kill()
 	n := openNode(t, server.Addr, nil)
-	wantOutcome(t, begin(n, command("SET k 1"), nil), ReasonRefused, false)
+	wantOutcome(t, begin(n, command("SET k 1"), nil), reasonRefused, false)
 	harness.Eventually(t, patience, func() bool {
 		s, reason := n.Standing()
-		return s == quorum.Down && reason == ReasonRefused
+		return s == quorum.Down && reason == reasonRefused
 	})
 	server.Restart()
 	harness.Eventually(t, patience, func() bool { return do(t, n, "SET k 1").Reason == "" })
@@ -183,7 +183,7 @@ func TestOneWayCut(t *testing.T) {
 			n := openNode(t, relay.addr(), func(o *Options) { o.ReadTimeout = 200 * time.Millisecond; o.DialTimeout = 200 * time.Millisecond })
 			wantReply(t, n, "SET k 1", "OK")
 			relay.holdAll(direction)
-			wantOutcome(t, begin(n, command("SET k 2"), nil), ReasonTimeout, true)
+			wantOutcome(t, begin(n, command("SET k 2"), nil), reasonTimeout, true)
 			wantStanding(t, n, quorum.Down)
 			relay.release(direction)
 			harness.Eventually(t, patience, func() bool { return do(t, n, "GET k").Reason == "" })
@@ -196,7 +196,7 @@ func TestFlushedScriptsAreLoadedAgain(t *testing.T) {
 	n := openNode(t, server.Addr, nil)
 	wantReply(t, n, "SET k 1", "OK")
 	harness.Dial(t, server.Addr).Want("OK", "SCRIPT", "FLUSH")
-	wantOutcome(t, begin(n, command("GET k"), nil), ReasonFlushed, false)
+	wantOutcome(t, begin(n, command("GET k"), nil), reasonFlushed, false)
 	wantReply(t, n, "GET k", "1")
 }
 
@@ -205,7 +205,7 @@ func TestABusyServerIsFreed(t *testing.T) {
 	server := harness.StartRedis(t, "--busy-reply-threshold", "200")
 	n := openNode(t, server.Addr, func(o *Options) { o.LookEvery = 100 * time.Millisecond; o.ReadTimeout = time.Minute })
 	o := begin(n, script("while true do end"), nil).wait(t)
-	if o.Reason != ReasonReply || !o.Ran {
+	if o.Reason != reasonReply || !o.Ran {
 		t.Errorf("%+v", o)
 	}
 	wantReply(t, n, "SET k 1", "OK")
@@ -238,8 +238,8 @@ func TestCloseAnswersEverything(t *testing.T) {
 	if o := written.wait(t); o.Reason == "" || !o.Ran {
 		t.Errorf("%+v", o)
 	}
-	wantOutcome(t, waiting, ReasonClosed, false)
-	wantOutcome(t, begin(n, command("SET k 4"), nil), ReasonClosed, false)
+	wantOutcome(t, waiting, reasonClosed, false)
+	wantOutcome(t, begin(n, command("SET k 4"), nil), reasonClosed, false)
 }
 
 func TestPasswordsAppearNowhere(t *testing.T) {
@@ -278,7 +278,7 @@ func TestASlowNode(t *testing.T) {
 	passed := time.NewTimer(500 * time.Millisecond)
 	<-passed.C
 	relay.release(toServer)
-	wantOutcome(t, late, ReasonLate, false)
+	wantOutcome(t, late, reasonLate, false)
 	if o := slow.wait(t); o.Reason != "" {
 		t.Errorf("%+v", o)
 	}

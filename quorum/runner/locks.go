@@ -15,7 +15,7 @@ import (
 var leanLocks = newProgram(assemble(leanText("locks")))
 
 // longestLease is the TTL in ms up to which lua/lean/locks.lua is used: companions there live two days.
-const longestLease = int64(Outliving / time.Millisecond)
+const longestLease = int64(outliving / time.Millisecond)
 
 // lock is an operation of lua/lean/locks.lua.
 type lock struct {

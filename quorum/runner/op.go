@@ -21,8 +21,8 @@ const (
 	Companion = "__redfence__:" // prefix of the companion of a key
 )
 
-// Outliving is how long a companion outlives its key, so that versions and tokens go on growing.
-const Outliving = 24 * time.Hour
+// outliving is how long a companion outlives its key, so that versions and tokens go on growing.
+const outliving = 24 * time.Hour
 
 // Op is an operation on one database of one node: Run, Undo, Copy, Accept, Fetch, Scan, Admit, Raise or Check.
 type Op interface{ op() }
