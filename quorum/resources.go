@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redfence/redfence/commands"
@@ -103,7 +104,7 @@ func (e *Engine) highest(votes *tally.Votes) (last resp.Value, seen int) {
 
 // spread makes a majority see a token before it is answered. When one has seen a higher one by now, all begins anew.
 func (e *Engine) spread(r *request, last resp.Value) {
-	q, err := commands.Bind([]string{"FENCE.CHECK", r.call.Requests[0].Args[1], formatCursor(uint64(last.Int()))}, r.db)
+	q, err := commands.Bind([]string{"FENCE.CHECK", r.call.Requests[0].Args[1], strconv.FormatInt(last.Int(), 10)}, r.db)
 	if err != nil {
 		r.answer(resp.ReplyFor(err))
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/args"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -112,7 +113,7 @@ func isScript(q *commands.Request) bool {
 	return script
 }
 
-func reserved(key string) bool { return strings.HasPrefix(key, "__redfence__") }
+func reserved(key string) bool { return strings.HasPrefix(key, runner.Reserved) }
 
 // unserved says why a command cannot be served, and what to do instead.
 func unserved(q *commands.Request) string {
