@@ -32,21 +32,21 @@ missing() {
   echo "$1: skipped, $2 is not installed"
 }
 
-build_redisson() { build_maven redisson process-classes java; }
-build_redisson316() { build_maven redisson316 package; }
-build_redisson327() { build_maven redisson327 package; }
-build_jvm() { build_maven jvm process-classes java; }
-build_spring() { build_maven spring; }
-build_springlocks7() { build_maven springlocks7 package; }
-build_springlocks() { build_maven springlocks process-classes java jvm/src; }
+build_redisson() { build_maven redisson java; }
+build_redisson316() { build_maven redisson316; }
+build_redisson327() { build_maven redisson327; }
+build_jvm() { build_maven jvm java; }
+build_spring() { build_maven spring java; }
+build_springlocks7() { build_maven springlocks7; }
+build_springlocks() { build_maven springlocks java jvm/src; }
 
-# build_maven CLIENT [GOAL] [SOURCES THAT IT SHARES...]
+# build_maven CLIENT [SOURCES THAT IT SHARES...]
 build_maven() {
-  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" pom.xml "$1"/pom.xml "$1"/src* "${@:3}" && return
+  missing "$1" java || missing "$1" mvn || fresh "$1" "$1/target/built" pom.xml "$1"/pom.xml "$1"/src* "${@:2}" && return
   rm -rf "$1/target"
   # Without the network first: what was downloaded once is not asked for again.
-  { mvn -q -B -o -f "$1/pom.xml" "${2:-process-classes}" > /dev/null 2>&1 ||
-    retry mvn -q -B -f "$1/pom.xml" "${2:-process-classes}"; } && touch "$1/target/built" && echo "$1: built"
+  { mvn -q -B -o -f "$1/pom.xml" process-classes > /dev/null 2>&1 ||
+    retry mvn -q -B -f "$1/pom.xml" process-classes; } && touch "$1/target/built" && echo "$1: built"
 }
 
 build_python() {
