@@ -38,7 +38,7 @@ type Run struct {
 	Texts    []*Text          // of the scripts in a block, by the position of the request, nil for others
 	Given    []*resp.Value    // replies in a block that are known already, by the position of the request, nil for others
 	Wall     int64            // the proxy's wall clock in µs: what TIME answers, and the floor of tokens
-	NoTokens bool             // the proxy's clock cannot be trusted: what would give a token fails with CannotIssue
+	NoTokens bool             // the proxy's clock cannot be trusted: what would give a token fails with resp.ErrCannotIssue
 	TTLs     []tally.Reading  // what PTTL and TTL answer, when the node's own value is within 200 ms of it
 	Seen     bool             // report the keys named, also when nothing is written
 	Memory   time.Duration    // for how long FENCE.CHECK remembers; 0 is commands.FenceMemory

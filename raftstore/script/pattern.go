@@ -15,8 +15,7 @@ const (
 
 type capture struct{ start, len int }
 
-// matcher matches one pattern at positions of one subject. Errors end it by a panic of patternError, which its callers
-// turn into errors of the script.
+// matcher matches one pattern at positions of one subject. An error ends it: fail does not return.
 type matcher struct {
 	src, pat string
 	level    int

@@ -182,7 +182,7 @@ func isNumeric(e ast.Expr) bool {
 }
 
 // arithmetic leaves all but "%" to the VM, where the library differs from Lua 5.1 for infinite operands. Strings are
-// converted by metamethods (see stringMeta).
+// converted by metamethods (see openStringMeta).
 func (r *rewriter) arithmetic(e *ast.ArithmeticOpExpr) ast.Expr {
 	r.operands(e.Line(), siteArith, e.Lhs, e.Rhs)
 	e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
