@@ -42,9 +42,6 @@ func (t *Table) Top() []*Spec {
 // All returns the rows of the standard table.
 func All() []*Spec { return standard.rows }
 
-// Count is the number of commands without subcommands, as COMMAND COUNT gives it.
-func Count() int { return len(standard.Top()) }
-
 // firstRows makes the rows of all groups.
 func firstRows() []*Spec {
 	return slices.Concat(connectionRows(), serverRows(), keyRows(), stringRows(), hashRows(), listRows(), setRows(),
