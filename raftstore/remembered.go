@@ -147,58 +147,18 @@ func readRemembered(r *bufio.Reader) (remembered, error) {
 }
 
 func decodeRemembered(text string) (remembered, error) {
-	d := reader{text: text}
+	d := entry.Reader{Text: text}
 	r := remembered{}
-	for n := d.uint(); n > 0 && !d.bad; n-- {
-		name := d.str()
-		c := &calls{acked: d.uint(), heard: d.int(), replies: map[uint64]resp.Value{}}
-		for m := d.uint(); m > 0 && !d.bad; m-- {
-			c.note(d.uint(), d.value())
+	for n := d.Uint(); n > 0 && !d.Bad; n-- {
+		name := d.Str()
+		c := &calls{acked: d.Uint(), heard: d.Int(), replies: map[uint64]resp.Value{}}
+		for m := d.Uint(); m > 0 && !d.Bad; m-- {
+			c.note(d.Uint(), d.Value())
 		}
 		r[name] = c
 	}
-	if d.bad || d.text != "" {
+	if d.Bad || d.Text != "" {
 		return nil, fmt.Errorf("snapshot: remembered calls: %w", entry.ErrCorrupt)
 	}
 	return r, nil
-}
-
-// reader takes numbers, strings and replies from the front of text.
-type reader struct {
-	text string
-	bad  bool
-}
-
-func (d *reader) uint() uint64 {
-	u, n := binary.Uvarint([]byte(d.text[:min(len(d.text), binary.MaxVarintLen64)]))
-	return u & d.step(n)
-}
-
-func (d *reader) int() int64 {
-	i, n := binary.Varint([]byte(d.text[:min(len(d.text), binary.MaxVarintLen64)]))
-	return i & int64(d.step(n))
-}
-
-func (d *reader) step(n int) uint64 {
-	if d.bad = d.bad || n <= 0; d.bad {
-		return 0
-	}
-	d.text = d.text[n:]
-	return ^uint64(0)
-}
-
-func (d *reader) str() string {
-	n := d.uint()
-	if d.bad = d.bad || n > uint64(len(d.text)); d.bad {
-		return ""
-	}
-	s := d.text[:n]
-	d.text = d.text[n:]
-	return s
-}
-
-func (d *reader) value() resp.Value {
-	v, rest, err := entry.DecodeValue(d.str())
-	d.bad = d.bad || err != nil || rest != ""
-	return v
 }

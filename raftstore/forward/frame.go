@@ -148,65 +148,32 @@ func readBody(r *bufio.Reader, n int64) (string, error) {
 }
 
 func decode(body string) (Frame, error) {
-	d := decoder{rest: body[1:]}
+	d := entry.Reader{Text: body[1:]}
 	f := Frame{Kind: Kind(body[0])}
 	var err error
 	switch f.Kind {
 	case Hello:
-		f.Server, f.Origin = d.text(), d.text()
+		f.Server, f.Origin = d.Str(), d.Str()
 	case Welcome:
-		f.Term = d.number()
+		f.Term = d.Uint()
 	case Submit:
-		f.Session, f.Round, f.Seq, f.Acked, f.Age, f.Logged = d.number(), d.number(), d.number(), d.number(), d.number(), d.truth()
-		f.Decoded, err = entry.DecodeCall(d.rest)
-		d.rest = ""
+		f.Session, f.Round, f.Seq, f.Acked, f.Age, f.Logged = d.Uint(), d.Uint(), d.Uint(), d.Uint(), d.Uint(), d.Bool()
+		f.Decoded, err = entry.DecodeCall(d.Text)
+		d.Text = ""
 	case Close:
-		f.Session = d.number()
+		f.Session = d.Uint()
 	case Answer:
-		f.Round, f.Seq, f.Fate, f.Cut = d.number(), d.number(), Fate(d.number()), d.truth()
-		f.Reply, d.rest, err = entry.DecodeValue(d.rest)
+		f.Round, f.Seq, f.Fate, f.Cut = d.Uint(), d.Uint(), Fate(d.Uint()), d.Bool()
+		f.Reply, d.Text, err = entry.DecodeValue(d.Text)
 	case Ping:
-		f.Seq = d.number()
+		f.Seq = d.Uint()
 	case Pong:
-		f.Seq, f.Term = d.number(), d.number()
+		f.Seq, f.Term = d.Uint(), d.Uint()
 	default:
-		d.bad = true
+		d.Bad = true
 	}
-	if d.bad || d.rest != "" || err != nil {
+	if d.Bad || d.Text != "" || err != nil {
 		return Frame{}, fmt.Errorf("%w of kind %q", ErrFrame, body[0])
 	}
 	return f, nil
-}
-
-// decoder takes parts from the front of rest.
-type decoder struct {
-	rest string
-	bad  bool
-}
-
-func (d *decoder) number() uint64 {
-	u, n := binary.Uvarint([]byte(d.rest[:min(len(d.rest), binary.MaxVarintLen64)]))
-	if n <= 0 {
-		d.bad, d.rest = true, ""
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return u
-}
-
-func (d *decoder) truth() bool {
-	n := d.number()
-	d.bad = d.bad || n > 1
-	return n == 1
-}
-
-func (d *decoder) text() string {
-	n := d.number()
-	if n > uint64(len(d.rest)) {
-		d.bad, d.rest = true, ""
-		return ""
-	}
-	s := d.rest[:n]
-	d.rest = d.rest[n:]
-	return s
 }
