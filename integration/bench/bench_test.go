@@ -8,6 +8,9 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +114,49 @@ func TestRatiosArePaired(t *testing.T) {
 	if got := median([]float64{4, 1}); got != 2.5 {
 		t.Errorf("median of two %v", got)
 	}
+}
+
+func TestReportOfThreeServers(t *testing.T) {
+	of := func(rates ...float64) side { return side{rates: rates, costs: []time.Duration{2 * time.Microsecond}} }
+	r := &result{
+		servers: []*server{{name: "base"}, {name: "ours"}, {name: "other"}},
+		rows:    []row{{passSetting(1), []side{of(1000, 2000), of(500, 500), of(100, 400)}}},
+	}
+	got := layout(r.rates())
+	for _, want := range []string{
+		"| setting | clients |  base | ours | other | ratio | lowest to highest | ratio other | lowest to highest | CPU base | CPU ours | CPU other |",
+		"| pass    |       1 | 1,500 |  500 |   250 |  0.38 |      0.25 to 0.50 |        0.15 |      0.10 to 0.20 |      2.0 |      2.0 |       2.0 |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no line %s in\n%s", want, got)
+		}
+	}
+}
+
+// TestProcessesAreCountedOnce has two servers work by the same process: what it uses is not what others use twice over.
+func TestProcessesAreCountedOnce(t *testing.T) {
+	shared, own := &server{name: "shared", cmd: &exec.Cmd{}}, &server{name: "own", cmd: &exec.Cmd{}}
+	own.behind = []*server{shared}
+	got := processes([]*server{{name: "no process", behind: []*server{shared}}, own})
+	if !slices.Equal(got, []*server{shared, own}) {
+		t.Errorf("%d processes", len(got))
+	}
+}
+
+// TestCopierCopies asks a server behind it: that it starts means that its answer came through.
+func TestCopierCopies(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "copier")
+	if err := goBuild(t.Context(), program, ".", "./copier"); err != nil {
+		t.Fatal(err)
+	}
+	srv := &server{
+		name: "copied", argv: []string{program, answering(t, "+PONG\r\n").addr}, dir: filepath.Join(t.TempDir(), "data"),
+		ready: regexp.MustCompile(`copier ready listen=(\S+)`),
+	}
+	if err := srv.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	srv.stop()
 }
 
 func TestLayout(t *testing.T) {

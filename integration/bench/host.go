@@ -113,8 +113,8 @@ func readMachine(servers []*server) machine {
 		}
 	}
 	m.bench = processTime(os.Getpid())
-	for _, s := range servers {
-		m.bench += s.processTime()
+	for _, p := range processes(servers) {
+		m.bench += processTime(p.cmd.Process.Pid)
 	}
 	return m
 }

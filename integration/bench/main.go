@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return os.WriteFile(o.out, []byte(result.markdown()), 0o644)
 }
 
-// compare starts both servers below dir and runs the plan against them.
+// compare starts the servers below dir and runs the plan against them.
 func compare(ctx context.Context, o options, plan []setting, dir string, stderr io.Writer) (*result, error) {
 	disk, err := probeSync(dir)
 	if err != nil {
@@ -115,15 +115,14 @@ func compare(ctx context.Context, o options, plan []setting, dir string, stderr 
 	return r, nil
 }
 
-// contestants are the two servers that are compared, and those that both of them work by.
+// contestants are the servers that are compared, and those that they work by.
 func contestants(ctx context.Context, o options, program, dir string) (nodes, servers []*server, err error) {
 	if o.etcd {
 		return clusters(ctx, o, program, dir)
 	}
 	switch {
 	case o.pass:
-		nodes, servers = passing(o, program, dir)
-		return nodes, servers, nil
+		return passing(ctx, o, program, dir)
 	case o.fence:
 		return fencing(ctx, o, program, dir)
 	}
@@ -141,12 +140,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var clients, settings string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	fs.IntVar(&o.rounds, "rounds", 5, "rounds of each setting; every round measures both servers")
+	fs.IntVar(&o.rounds, "rounds", 5, "rounds of each setting; every round measures all servers")
 	fs.DurationVar(&o.duration, "duration", 2500*time.Millisecond, "time measured per server, setting and round")
 	fs.DurationVar(&o.warmUp, "warmup", 300*time.Millisecond, "time before that which is not counted")
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
-	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream)")
+	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream), and behind a program that only copies bytes")
 	fs.BoolVar(&o.fence, "fence", false, "compare redfence, asked for the fencing token of each grant, with a build of it that makes none; with -nodes in quorum mode")
 	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
 	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")

@@ -27,8 +27,8 @@ type side struct {
 	seen  []histogram     // per op, over all rounds
 }
 
-// measure runs the plan: in every round each setting on one server, then on the other, in turns which is first, so that
-// what else the machine does hits both alike.
+// measure runs the plan: in every round each setting on one server after the other, in turns which is first, so that what
+// else the machine does hits all alike.
 func measure(ctx context.Context, o options, plan []setting, servers []*server, stderr io.Writer) ([]row, error) {
 	rows := make([]row, len(plan))
 	for i, s := range plan {

@@ -1,18 +1,30 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
 )
 
-// passing compares a redis-server that clients talk to themselves with the same server behind redfence.
-func passing(o options, program, dir string) (nodes, servers []*server) {
+// passing compares a redis-server that clients talk to themselves with the same server behind redfence, and behind a
+// program that only copies: what that costs no proxy can save.
+func passing(ctx context.Context, o options, program, dir string) (nodes, servers []*server, err error) {
+	copier := filepath.Join(dir, "copier-program")
+	if err := goBuild(ctx, copier, ".", "./copier"); err != nil {
+		return nil, nil, err
+	}
 	node := nodeServer(o.redis, dir, 0)
 	nodes = []*server{node}
 	direct := &server{name: "redis-server", about: "asked directly", behind: nodes, version: node.version}
+	copied := &server{
+		name: "copied", about: "a program that does nothing but copy bytes between two sockets, in front of the same redis-server",
+		dir: filepath.Join(dir, "copier"), behind: nodes,
+		version: []string{"go", "version"}, ready: regexp.MustCompile(`copier ready listen=(\S+)`),
+	}
+	copied.late = func() []string { return []string{copier, node.addr} }
 	through := &server{
-		name: "redfence", about: "in front of the same redis-server, its processor time with that one's",
+		name: "redfence", about: "in front of the same redis-server; processor time of all is with that one's",
 		dir: filepath.Join(dir, "redfence"), behind: nodes,
 		version: []string{program, "version"}, ready: regexp.MustCompile(`redfence ready listen=(\S+)`),
 	}
@@ -22,7 +34,7 @@ func passing(o options, program, dir string) (nodes, servers []*server) {
 			"--upstream", "redis://" + node.addr, "--lock-keys", "lock:*",
 		}
 	}
-	return nodes, []*server{direct, through}
+	return nodes, []*server{direct, through, copied}, nil
 }
 
 // passSetting reads a key that is no lock.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// result is all that a run found out. servers holds the one to compare with first, redfence second.
+// result is all that a run found out. servers holds the one to compare with first, redfence second, and maybe others.
 type result struct {
 	options options
 	host    host
@@ -65,19 +65,37 @@ func (r *result) circumstances() string {
 	return b.String()
 }
 
+// rates is a table of each server's operations per second, the ratios of all to the first, and what an operation costs.
 func (r *result) rates() [][]string {
-	base, ours := r.servers[0].name, r.servers[1].name
-	table := [][]string{{"setting", "clients", base, ours, "ratio", "lowest to highest", "CPU " + base, "CPU " + ours}}
+	var names, ratios, costs []string
+	for i, s := range r.servers {
+		names, costs = append(names, s.name), append(costs, "CPU "+s.name)
+		switch i {
+		case 0: // what the others are compared with
+		case 1:
+			ratios = append(ratios, "ratio", "lowest to highest")
+		default:
+			ratios = append(ratios, "ratio "+s.name, "lowest to highest")
+		}
+	}
+	table := [][]string{slices.Concat([]string{"setting", "clients"}, names, ratios, costs)}
 	for _, row := range r.rows {
-		a, b := row.sides[0], row.sides[1]
-		ratios := paired(b.rates, a.rates)
-		table = append(table, []string{
-			row.name, strconv.Itoa(row.clients), count(median(a.rates)), count(median(b.rates)),
-			fmt.Sprintf("%.2f", median(ratios)), fmt.Sprintf("%.2f to %.2f", slices.Min(ratios), slices.Max(ratios)),
-			tenths(median(a.costs)), tenths(median(b.costs)),
-		})
+		table = append(table, row.rates())
 	}
 	return table
+}
+
+// rates is the row as a line of the table.
+func (r row) rates() []string {
+	var rates, ratios, costs []string
+	for i, s := range r.sides {
+		rates, costs = append(rates, count(median(s.rates))), append(costs, tenths(median(s.costs)))
+		if i > 0 {
+			all := paired(s.rates, r.sides[0].rates)
+			ratios = append(ratios, fmt.Sprintf("%.2f", median(all)), fmt.Sprintf("%.2f to %.2f", slices.Min(all), slices.Max(all)))
+		}
+	}
+	return slices.Concat([]string{r.name, strconv.Itoa(r.clients)}, rates, ratios, costs)
 }
 
 func (r *result) latencies() [][]string {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -76,12 +77,18 @@ func redfenceProgram(ctx context.Context, given, dir string) (string, error) {
 
 // buildRedfence builds the program from this repository, with build tags.
 func buildRedfence(ctx context.Context, program, tags string) (string, error) {
-	build := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", program, "./cmd/redfence")
-	build.Dir = filepath.Join("..", "..")
+	return program, goBuild(ctx, program, filepath.Join("..", ".."), "./cmd/redfence", "-tags", tags)
+}
+
+// goBuild builds a package of the module in a directory.
+func goBuild(ctx context.Context, program, module, pkg string, flags ...string) error {
+	args := append(append([]string{"build"}, flags...), "-o", program, pkg)
+	build := exec.CommandContext(ctx, "go", args...)
+	build.Dir = module
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building redfence: %w\n%s", err, out)
+		return fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 	}
-	return program, nil
+	return nil
 }
 
 // library is how clients of a server take locks, when not by commands of their own.
@@ -216,6 +223,19 @@ func (s *server) used(ctx context.Context, t time.Time) time.Duration {
 	case <-time.After(time.Until(t)):
 	}
 	return s.processTime()
+}
+
+// processes are the servers and those they work by, each once: several may share one.
+func processes(servers []*server) []*server {
+	var all []*server
+	for _, s := range servers {
+		for _, p := range append([]*server{s}, s.behind...) {
+			if p.cmd != nil && !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // processTime is what the server, and those it works by, have used so far.
