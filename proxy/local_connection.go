@@ -57,7 +57,7 @@ func hello(s *session, r *commands.Request) resp.Value {
 		resp.Str("mode"), resp.Str(s.srv.mode()),
 	}
 	if s.srv.cfg.Face == nil {
-		pairs = append(pairs, resp.Str("role"), resp.Str("master"))
+		pairs = append(pairs, resp.Str("role"), resp.Str(s.srv.helloRole()))
 	}
 	return resp.MapOf(append(pairs, resp.Str("modules"), resp.Arr())...)
 }

@@ -53,7 +53,7 @@ func (s *Server) sections() []section {
 		{"Memory", memoryLines},
 		{"Persistence", fixed("loading:0", "aof_enabled:0")},
 		{"Stats", s.statsLines},
-		{"Replication", fixed("role:master", "connected_slaves:0", "master_repl_offset:0")},
+		{"Replication", s.replicationLines},
 		{"CPU", cpuLines},
 		{"Cluster", fixed("cluster_enabled:0")},
 		{"Keyspace", fixed()},

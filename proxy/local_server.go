@@ -12,11 +12,6 @@ import (
 	"github.com/redfence/redfence/commands/resp"
 )
 
-// role answers ROLE: a master at offset 0 without replicas, which is what clients must see of every node.
-func role(*session, *commands.Request) resp.Value {
-	return resp.Arr(resp.Str("master"), resp.Int(0), resp.Arr())
-}
-
 func clock(s *session, _ *commands.Request) resp.Value {
 	return commands.TimeReply(s.srv.cfg.Backend.Now())
 }

@@ -80,6 +80,7 @@ type Config struct {
 	Version  string          // of Redfence, for INFO
 	RunID    string          // 40 hexadecimal digits that tell this process from others, for INFO; empty for random ones
 	Face     Face            // what to answer as; nil for a data server
+	Master   Master          // whom ROLE and INFO call the master; nil for this process
 	Asleep   bool            // waiters of Redisson are not woken when their lock is free without a message (see proxy/wake)
 	Limits
 }

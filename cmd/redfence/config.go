@@ -37,6 +37,7 @@ type Config struct {
 
 	SentinelListen []string `mapstructure:"sentinel-listen"`
 	SentinelMaster string   `mapstructure:"sentinel-master"`
+	ReplicaRoles   bool     `mapstructure:"replica-roles"`
 	Announce       string   `mapstructure:"announce"`
 
 	Upstream string   `mapstructure:"upstream"`  // the Redis of all keys that are no locks; empty: every key is a lock
@@ -113,6 +114,7 @@ func addServeFlags(fs *pflag.FlagSet) {
 		"0 is up to 10 ms, and only while the lock changes hands quickly (raft mode)")
 	fs.StringSlice("sentinel-listen", d.SentinelListen, "addresses that answer as Redis Sentinels, host:port,...")
 	fs.String("sentinel-master", d.SentinelMaster, "master name that the Sentinel face answers for")
+	fs.Bool("replica-roles", d.ReplicaRoles, "call this process a replica, in ROLE and INFO, while the Sentinel face names another")
 	fs.String("announce", d.Announce, "address that the Sentinel face names; --listen when not given")
 	fs.String("upstream", d.Upstream, "Redis for the keys that are no locks: redis://host:port, or sentinel://host:port,.../master")
 	fs.StringSlice("lock-keys", d.LockKeys, "patterns of the keys that are locks, beside --upstream: 'lock:*,redisson_lock*'")

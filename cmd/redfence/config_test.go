@@ -205,6 +205,7 @@ func TestRefusals(t *testing.T) {
 			name: "upstream with a database", args: []string{"--upstream", "redis://:secret@a:1/2", "--lock-keys", "l*"},
 			want: []string{"redis://a:1/2", "SELECT"},
 		},
+		{name: "roles that nobody gives", args: []string{"--replica-roles"}, want: []string{"--sentinel-listen"}},
 		{name: "upstream of Sentinels without a master", args: []string{"--upstream", "sentinel://a:1", "--lock-keys", "l*"}, want: []string{"mymaster"}},
 		{name: "upstream of another kind", args: []string{"--upstream", "http://a:1", "--lock-keys", "l*"}, want: []string{"redis://host:port"}},
 	}

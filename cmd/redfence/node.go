@@ -80,6 +80,9 @@ func openNode(cfg Config, log *logger) (_ *node, err error) {
 		Upstream: n.pass.front(), Rules: n.pass.rules,
 		Password: cfg.Password, TLS: security, Version: version(), Limits: limits(cfg),
 	}
+	if cfg.ReplicaRoles {
+		front.Master = func() (string, bool) { return n.faces.shared.Master() }
+	}
 	n.front = proxy.New(front)
 	if n.faces, err = openFaces(cfg, front, n.listener.Addr(), n.store); err != nil {
 		return nil, err

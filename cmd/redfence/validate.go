@@ -224,6 +224,9 @@ func (c *Config) validateNodes() error {
 // validateSentinel checks what the Sentinel face needs to name members.
 func (c *Config) validateSentinel() error {
 	if len(c.SentinelListen) == 0 {
+		if c.ReplicaRoles {
+			return errors.New("--replica-roles needs to know who is named; give --sentinel-listen")
+		}
 		return nil
 	}
 	switch {

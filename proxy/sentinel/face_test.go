@@ -106,6 +106,24 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, []Event{{"+sentinel", "sentinel " + runID("e:2") + " e 2 @ mymaster c 1"}}, f.Look(more, start))
 }
 
+func TestWhichProcessIsTheMaster(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lead string
+		addr string
+		self bool
+	}{
+		"this one": {"a", "a:1", true},
+		"another":  {"b", "b:1", false},
+		"nobody":   {"", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr, self := settled(tt.lead).Master()
+			assert.Equal(t, tt.addr, addr)
+			assert.Equal(t, tt.self, self)
+		})
+	}
+}
+
 // What a Sentinel is not asked for does not exist there, as in Redis.
 func TestTableOfTheFace(t *testing.T) {
 	table := settled("a").Face("a:2").Table()

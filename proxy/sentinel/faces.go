@@ -76,6 +76,16 @@ func (f *Faces) about(channel, addr string) Event {
 	return Event{channel, "sentinel " + runID(addr) + " " + split(addr).String() + " @ " + f.cfg.Master + " " + split(f.named.addr).String()}
 }
 
+// Master returns the address of the master that is named, empty when nobody can be, and whether it is this process.
+func (f *Faces) Master() (addr string, self bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.named.valid {
+		return "", false
+	}
+	return f.named.addr, f.named.id == f.view.Self
+}
+
 // state is what the faces say now.
 func (f *Faces) state() state {
 	f.mu.Lock()
