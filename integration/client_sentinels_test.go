@@ -16,20 +16,21 @@ type sentinelRun struct {
 	argv          func(sentinels string) []string
 }
 
-// withoutSentinels are variants of libraries that know none, or whose program does not.
-var withoutSentinels = words("redsync-on-redigo node-redis-6-resp3 node-redis-6-resp2 redlock-universal-on-node-redis")
+// withoutSentinels are variants of libraries that know none.
+var withoutSentinels = words("redsync-on-redigo rslock-resp3 rslock-resp2")
 
 // behindSentinels are the programs whose clients know Sentinels.
 func behindSentinels() []sentinelRun {
 	runs := []sentinelRun{
 		{"redisson", "redisson", redissonCases, func(s string) []string { return java("LockSuite", "--sentinels", s) }},
 		{"redis-py", "python", pythonCases, func(s string) []string { return append(python("lock_suite.py"), "--sentinels", s) }},
+		{"spring", "spring", springSamples, func(s string) []string { return append(samplesOfSpring("--sentinels"), s) }},
 	}
 	for _, r := range olderRedissons {
 		runs = append(runs, sentinelRun{r.name, r.program, r.cases(), func(s string) []string { return r.command("--sentinels", s) }})
 	}
 	for _, libraries := range [][]library{
-		jvmLibraries, springLibraries, rubyLibraries, pythonLibraries, nodeLibraries, goLibraries,
+		jvmLibraries, springLibraries, rubyLibraries, pythonLibraries, nodeLibraries, goLibraries, rustLibraries,
 	} {
 		for _, lib := range libraries {
 			for _, v := range lib.variants {
@@ -58,8 +59,15 @@ func sentinelSuite(program string) []string {
 		return append(python("lock_libraries.py"), "--sentinels")
 	case "node":
 		return words("node clients/node/suite.js --sentinels")
+	case "rust":
+		return words("clients/rust/target/release/suite --sentinels")
 	}
 	return words("clients/golang/target/suite -sentinels")
+}
+
+// facesOn are the deployments with Sentinel addresses, by the backends that they are.
+var facesOn = map[string]func(testing.TB, ...string) *harness.Faces{
+	"raft3": harness.StartFaceCluster, "quorum3": harness.StartFaceProxies,
 }
 
 // TestNamedMasterServesClients lets clients lock that know nothing but the Sentinel addresses of redfence, each of a redfence
@@ -67,9 +75,7 @@ func sentinelSuite(program string) []string {
 func TestNamedMasterServesClients(t *testing.T) {
 	onlyInLongRun(t)
 	programs := buildClients(t)
-	for backend, start := range map[string]func(testing.TB, ...string) *harness.Faces{
-		"raft3": harness.StartFaceCluster, "quorum3": harness.StartFaceProxies,
-	} {
+	for backend, start := range facesOn {
 		for _, r := range behindSentinels() {
 			t.Run(backend+"/"+r.name, func(t *testing.T) {
 				t.Parallel()

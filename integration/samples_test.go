@@ -27,6 +27,11 @@ var (
 		lock-by-hand redsync-readme redsync-five-times stock idempotency-key single-flight`)))
 )
 
+// samplesOfSpring is their program; the option says how it finds its server.
+func samplesOfSpring(option string) []string {
+	return words("java -Xmx512m -cp clients/spring/target/classes:clients/spring/target/lib/* samples.Samples " + option)
+}
+
 // TestSamplePrograms runs the samples of docs/samples.md in both modes.
 func TestSamplePrograms(t *testing.T) {
 	if testing.Short() {
@@ -38,14 +43,24 @@ func TestSamplePrograms(t *testing.T) {
 		t.Run("spring", func(t *testing.T) {
 			programs.need(t, "spring")
 			mark(t, "spring", backend, matrix.Direct)
-			const classPath = "clients/spring/target/classes:clients/spring/target/lib/*"
-			runClient(t, springSamples, "java", "-Xmx512m", "-cp", classPath, "samples.Samples", "--addr", redfence.Addr)
+			runClient(t, springSamples, append(samplesOfSpring("--addr"), redfence.Addr)...)
 		})
 		t.Run("golang", func(t *testing.T) {
 			programs.need(t, "golang")
 			runClient(t, goSamples, "clients/golang/target/suite", "-addr", redfence.Addr, "-suite", "choosing")
 		})
 	})
+}
+
+// TestClientSamplesOfSpring runs Spring's samples on the backends that are not those of TestSamplePrograms.
+func TestClientSamplesOfSpring(t *testing.T) {
+	onlyInLongRun(t)
+	if b := clientBackend(t).name; b == "raft" || b == "quorum3" {
+		t.Skipf("skipped: TestSamplePrograms runs them on %s", b)
+	}
+	buildClients(t).need(t, "spring")
+	exercises(t, "spring")
+	runClient(t, springSamples, append(samplesOfSpring("--addr"), startServer(t))...)
 }
 
 // TestSamplesAreWhatRuns compares the samples in the document with the programs that the tests run.

@@ -1,11 +1,13 @@
 package integration
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/redfence/redfence/integration/harness"
 )
@@ -78,6 +80,31 @@ func TestSentinelFacesAfterAStop(t *testing.T) {
 			t.Logf("named after %v", time.Since(began))
 		})
 	}
+}
+
+// TestSentinelMastersLooksAsInRedis compares what redis-cli prints of a face and of a real Sentinel: the same names in the same order.
+func TestSentinelMastersLooksAsInRedis(t *testing.T) {
+	cli, err := exec.LookPath("redis-cli")
+	if err != nil {
+		t.Skip("skipped: redis-cli is not installed")
+	}
+	names := func(sentinel string) (names []string) {
+		host, port, _ := strings.Cut(sentinel, ":")
+		out, err := exec.Command(cli, "-h", host, "-p", port, "sentinel", "masters").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		for i, line := range strings.Split(string(out), "\n") {
+			if i%2 == 0 {
+				names = append(names, line)
+			}
+		}
+		return names
+	}
+	sentinel := harness.StartSentinels(t, harness.StartRedis(t), 1)[0]
+	face := harness.StartFaceProxies(t)
+	face.Named()
+	want := names(sentinel.Addr)
+	assert.Contains(t, want, "num-other-sentinels")
+	assert.Equal(t, want, names(face.Sentinels[0]))
 }
 
 // TestSentinelFaceWithAPassword shows that a face asks for the password of the server.

@@ -111,7 +111,7 @@ func Rows() []Row {
 		{"rslock", "rslock", "rust", packages("Cargo.toml:rslock", redisRs), rustAddress, ""},
 		{
 			"redis-rs", "redis-rs", "rust", packages(redisRs), rustAddress,
-			`SentinelClient::build(vec!["redis://redfence-1:26379"], "mymaster".into(), None, SentinelServerType::Master)`,
+			`SentinelClient::build(vec!["redis://redfence-1:26379"], String::from("mymaster"), None, SentinelServerType::Master)`,
 		},
 		{"redis-rb", "redis-rb", "ruby", packages(redisRb), rubyAddress, rubySentinels},
 		{"redlock-rb", "redlock-rb", "", packages("played:2.0"), `Redlock::Client.new(["redis://redfence:6380"])`, ""},
@@ -120,6 +120,7 @@ func Rows() []Row {
 			`ConnectionMultiplexer.Connect("redfence:6380")`, `ConnectionMultiplexer.Connect("redfence-1:26379,serviceName=mymaster")`,
 		},
 		{"redis-cli", "redis-cli", "rediscli", nil, `redis-cli -h redfence -p 6380`, ""},
+		{"redis-benchmark", "redis-benchmark", "rediscli", nil, `redis-benchmark -h redfence -p 6380`, ""},
 	}
 }
 

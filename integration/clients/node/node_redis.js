@@ -1,6 +1,6 @@
 // Locks made by hand with node-redis, the client of the package "redis".
 import { randomUUID } from 'node:crypto';
-import { createClient, defineScript } from 'redis';
+import { createClient, createSentinel, defineScript } from 'redis';
 import { equal, that } from './check.js';
 import { lockCases, pubSub } from './cases.js';
 import { compareAndDelete, compareAndExpire, polled } from './ioredis.js';
@@ -16,9 +16,12 @@ const script = (SCRIPT) =>
     transformReply: (reply) => reply,
   });
 
-export async function connectNodeRedis(socket, RESP) {
+/** Connects with the server at {host, port}, or with the master that {name, sentinels} name. */
+export async function connectNodeRedis(where, RESP) {
   const scripts = { compareAndDelete: script(compareAndDelete), compareAndExpire: script(compareAndExpire) };
-  const client = createClient({ socket, RESP, scripts });
+  const client = where.sentinels
+    ? createSentinel({ name: where.name, sentinelRootNodes: where.sentinels, RESP, scripts })
+    : createClient({ socket: where, RESP, scripts });
   client.on('error', (error) => console.error('node-redis:', error));
   return client.connect();
 }

@@ -1,8 +1,8 @@
 // Runs the lock libraries of Node.js against the server at --addr, in named cases.
 //
-// Options: --addr host:port or --sentinels host:port,... (not with node-redis), --library NAME (see below), --protocol 2|3 (3), --ioredis 5|6 (6: the version of the
-// client under the lock libraries; 5 speaks RESP2 only), --case NAME for one case only. Prints one line per case,
-// "ok NAME DETAILS" or "not ok NAME REASON"; the exit code is 1 when any case failed.
+// Options: --addr host:port or --sentinels host:port,..., --library NAME (see below), --protocol 2|3 (3), --ioredis 5|6 (6:
+// the version of the client under the lock libraries; 5 speaks RESP2 only), --case NAME for one case only. Prints one line
+// per case, "ok NAME DETAILS" or "not ok NAME REASON"; the exit code is 1 when any case failed.
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
@@ -59,18 +59,21 @@ const { values: options } = parseArgs({
   },
 });
 
-/** HOST:PORT as ioredis wants it. */
+/** HOST:PORT as the clients want it. */
 function endpoint(address) {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
 
-function connectIoredis() {
-  const Client = options.ioredis === '5' ? Redis5 : Redis;
-  const where = options.sentinels
+/** Where the server is, or who names it. */
+const where = () =>
+  options.sentinels
     ? { name: 'mymaster', sentinels: options.sentinels.split(',').map(endpoint) }
     : endpoint(options.addr);
-  const client = new Client({ ...where, protocol: Number(options.protocol), retryStrategy: null });
+
+function connectIoredis() {
+  const Client = options.ioredis === '5' ? Redis5 : Redis;
+  const client = new Client({ ...where(), protocol: Number(options.protocol), retryStrategy: null });
   client.on('error', (error) => console.error('ioredis:', error));
   return client;
 }
@@ -101,7 +104,7 @@ async function main() {
   }
   const inspect = connectIoredis();
   const client = library.nodeRedis
-    ? await connectNodeRedis(endpoint(options.addr), Number(options.protocol))
+    ? await connectNodeRedis(where(), Number(options.protocol))
     : connectIoredis();
   const lib = library.make(client);
   let passed = true;

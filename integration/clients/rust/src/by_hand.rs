@@ -1,11 +1,13 @@
 //! Locks by hand with redis-rs: SET NX PX and scripts; a release publishes, and who waits is subscribed.
 
 use crate::cases::{fresh_key, report, that, Held, Library, Outcome, Taken, User, LEASE};
+use crate::server::Server;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisResult, Script, Value};
+use redis::{RedisResult, Script, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
@@ -15,19 +17,13 @@ redis.call('del', KEYS[1])
 redis.call('publish', KEYS[1] .. ':free', '')
 return 1";
 
-/// A connection that waits longer than the 500 ms of redis-rs for an answer: as long as an election may take.
-pub async fn connect(client: &Client) -> RedisResult<MultiplexedConnection> {
-    let config = AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(10)));
-    client.get_multiplexed_async_connection_with_config(&config).await
-}
-
 pub struct ByHand {
-    client: Client,
+    server: Arc<Server>,
 }
 
 impl ByHand {
-    pub fn new(uri: &str) -> Self {
-        ByHand { client: Client::open(uri).expect("an address") }
+    pub fn new(server: Arc<Server>) -> Self {
+        ByHand { server }
     }
 
     /// The cases that only this one has.
@@ -37,7 +33,7 @@ impl ByHand {
     }
 
     async fn connection(&self) -> Result<MultiplexedConnection, String> {
-        connect(&self.client).await.map_err(|e| e.to_string())
+        self.server.connect().await.map_err(|e| e.to_string())
     }
 
     async fn pipeline(&self, key: &str) -> Outcome {
@@ -65,18 +61,18 @@ impl ByHand {
 
 impl Library for ByHand {
     fn user(&self) -> Box<dyn User> {
-        Box::new(HandUser { client: self.client.clone(), connection: OnceCell::new() })
+        Box::new(HandUser { server: self.server.clone(), connection: OnceCell::new() })
     }
 }
 
 struct HandUser {
-    client: Client,
+    server: Arc<Server>,
     connection: OnceCell<MultiplexedConnection>,
 }
 
 impl HandUser {
     async fn connection(&self) -> RedisResult<MultiplexedConnection> {
-        self.connection.get_or_try_init(|| connect(&self.client)).await.cloned()
+        self.connection.get_or_try_init(|| self.server.connect()).await.cloned()
     }
 
     async fn attempt(&self, key: &str, ttl: Duration) -> RedisResult<Taken> {
@@ -97,7 +93,7 @@ impl HandUser {
         if let Some(held) = self.attempt(key, ttl).await? {
             return Ok(held);
         }
-        let mut messages = self.client.get_async_pubsub().await?;
+        let mut messages = self.server.client().await?.get_async_pubsub().await?;
         messages.subscribe(format!("{key}:free")).await?;
         let mut messages = messages.into_on_message();
         loop {

@@ -1,6 +1,6 @@
 //! What every lock library must do.
 
-use crate::by_hand::connect;
+use crate::server::Server;
 use futures::future::{try_join_all, BoxFuture};
 use redis::aio::MultiplexedConnection;
 use redis::AsyncCommands;
@@ -62,9 +62,8 @@ pub async fn report(only: Option<&str>, name: &str, body: impl Future<Output = O
     true
 }
 
-pub async fn run(only: Option<&str>, library: &dyn Library, uri: &str) -> bool {
-    let client = redis::Client::open(uri).expect("an address");
-    let inspect = connect(&client).await.expect("a connection");
+pub async fn run(only: Option<&str>, library: &dyn Library, server: &Server) -> bool {
+    let inspect = server.connect().await.expect("a connection");
     let cases = Cases { library, alice: library.user(), bob: library.user(), inspect };
     let mut passed = report(only, "acquire-release", cases.acquire_release(&fresh_key())).await;
     passed &= report(only, "held-is-refused", cases.held_is_refused(&fresh_key())).await;

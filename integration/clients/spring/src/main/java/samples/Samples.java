@@ -16,34 +16,30 @@ import org.redisson.spring.starter.RedissonAutoConfigurationV2;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * Runs the Java samples of docs/samples.md against the server at {@code --addr host:port}: a line for each, as the other
- * programs print.
+ * Runs the Java samples of docs/samples.md against the server at {@code --addr host:port}, or the master that {@code --sentinels
+ * host:port,...} name: a line for each, as the other programs print.
  */
 public final class Samples {
     /** How long a lock of Redisson without a lease lives unless its client renews it, in ms. */
     private static final long WATCHDOG_MS = 3_000;
     private static final int CLIENTS = 5;
 
-    private final String host;
-    private final int port;
+    private final Server server;
     private boolean failed;
 
-    private Samples(String addr) {
-        int colon = addr.lastIndexOf(':');
-        host = addr.substring(0, colon);
-        port = Integer.parseInt(addr.substring(colon + 1));
+    private Samples(Server server) {
+        this.server = server;
     }
 
     public static void main(String[] args) {
-        if (args.length != 2 || !args[0].equals("--addr")) {
-            throw new IllegalArgumentException("usage: --addr host:port");
+        if (args.length != 2 || !List.of("--addr", "--sentinels").contains(args[0])) {
+            throw new IllegalArgumentException("usage: --addr host:port | --sentinels host:port,...");
         }
-        Samples samples = new Samples(args[1]);
+        Samples samples = new Samples(args[0].equals("--addr") ? Server.at(args[1]) : Server.namedBy(args[1].split(",")));
         samples.run("set-if-absent", samples::setIfAbsent);
         samples.run("string-reentry", samples::stringReentry);
         samples.run("starter-try-lock", samples::starterTryLock);
@@ -74,7 +70,7 @@ public final class Samples {
     }
 
     private StringRedisTemplate template() {
-        LettuceConnectionFactory connections = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port));
+        LettuceConnectionFactory connections = server.lettuce();
         connections.afterPropertiesSet();
         connections.start();
         return new StringRedisTemplate(connections);
@@ -107,7 +103,7 @@ public final class Samples {
         SpringApplication application = new SpringApplication(RedissonAutoConfigurationV2.class);
         application.setWebApplicationType(WebApplicationType.NONE);
         return application.run("--spring.main.banner-mode=off", "--logging.level.root=warn", "--spring.redis.redisson.config="
-                + "lockWatchdogTimeout: " + WATCHDOG_MS + "\nsingleServerConfig:\n  address: redis://" + host + ":" + port + "\n");
+                + "lockWatchdogTimeout: " + WATCHDOG_MS + "\n" + server.redissonYaml());
     }
 
     private String starterTryLock() throws InterruptedException {
@@ -131,7 +127,7 @@ public final class Samples {
         List<RedissonClient> clients = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             Config config = new Config();
-            config.useSingleServer().setAddress("redis://" + host + ":" + port);
+            server.configure(config);
             clients.add(Redisson.create(config));
         }
         return clients;
