@@ -20,6 +20,10 @@ import (
 // patience bounds every wait for something that is due at once.
 const patience = 10 * time.Second
 
+// answerWithin is how long libraries are told to wait for an answer, where they would give up sooner: longer than a cluster
+// takes to elect a new leader.
+const answerWithin = 5 * time.Second
+
 // testCase is a case's name and body; the body answers the details of its ok line.
 type testCase struct {
 	name string

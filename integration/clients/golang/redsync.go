@@ -23,9 +23,14 @@ func redsyncCases() []testCase {
 	}
 }
 
-// mutex makes an owner's handle on the case's lock, with a lease of 30 s unless told.
+// mutex makes an owner's handle on the case's lock, with a lease of 30 s.
 func (e env) mutex(options ...redsync.Option) *redsync.Mutex {
-	options = append([]redsync.Option{redsync.WithExpiry(30 * time.Second)}, options...)
+	return e.leased(30*time.Second, options...)
+}
+
+// leased makes a handle with another lease, of which redsync waits a twentieth for an answer unless told.
+func (e env) leased(lease time.Duration, options ...redsync.Option) *redsync.Mutex {
+	options = append(options, redsync.WithExpiry(lease), redsync.WithTimeoutFactor(float64(answerWithin)/float64(lease)))
 	return redsync.New(e.pool).NewMutex(e.key, options...)
 }
 
@@ -74,7 +79,7 @@ func waits(ctx context.Context, e env) (string, error) {
 }
 
 func extend(ctx context.Context, e env) (string, error) {
-	lock := e.mutex(redsync.WithExpiry(10 * time.Second))
+	lock := e.leased(10 * time.Second)
 	if err := lock.LockContext(ctx); err != nil {
 		return "", err
 	}
@@ -94,7 +99,7 @@ func extend(ctx context.Context, e env) (string, error) {
 // expired shows that a lease ends by itself, and that its former owner learns so.
 func expired(ctx context.Context, e env) (string, error) {
 	const lease = 300 * time.Millisecond
-	lock := e.mutex(redsync.WithExpiry(lease))
+	lock := e.leased(lease)
 	other := e.mutex(redsync.WithTries(1_000), redsync.WithRetryDelay(5*time.Millisecond))
 	start := time.Now()
 	if err := first(lock.LockContext(ctx), other.LockContext(ctx)); err != nil {

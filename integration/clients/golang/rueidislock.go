@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 )
 
@@ -24,23 +25,24 @@ const lockKeys = 3
 
 func rueidislockCases(mode lockMode) []testCase {
 	bodies := []struct {
-		name string
-		run  func(lockers, context.Context) (string, error)
+		name  string
+		run   func(lockers, context.Context) (string, error)
+		waits bool // for a lock that is held
 	}{
-		{"lock-unlock", lockers.lockUnlock},
-		{"waits", lockers.waits},
-		{"waits-for-expiry", lockers.waitsForExpiry},
-		{"extends", lockers.extends},
-		{"lost", lockers.lost},
-		{"forced", lockers.forced},
-		{"flushed", lockers.flushed},
-		{"contention", lockers.contention},
-		{"quiet", lockers.quiet},
+		{"lock-unlock", lockers.lockUnlock, false},
+		{"waits", lockers.waits, true},
+		{"waits-for-expiry", lockers.waitsForExpiry, true},
+		{"extends", lockers.extends, false},
+		{"lost", lockers.lost, false},
+		{"forced", lockers.forced, false},
+		{"flushed", lockers.flushed, true},
+		{"contention", lockers.contention, true},
+		{"quiet", lockers.quiet, false},
 	}
 	var cases []testCase
 	for _, body := range bodies {
 		cases = append(cases, testCase{"rueidislock/" + string(mode) + "/" + body.name, func(ctx context.Context, e env) (string, error) {
-			return body.run(lockers{env: e, mode: mode}, ctx)
+			return body.run(lockers{env: e, mode: mode, waiting: body.waits}, ctx)
 		}})
 	}
 	return cases
@@ -49,7 +51,17 @@ func rueidislockCases(mode lockMode) []testCase {
 // lockers makes the lockers of a case.
 type lockers struct {
 	env
-	mode lockMode
+	mode    lockMode
+	waiting bool
+}
+
+// tryNextAfter is the limit of one SET and, when polling, the time between two tries. Who only tries, or never tries again
+// unless told, must not give up while a leader is elected.
+func (l lockers) tryNextAfter() time.Duration {
+	if l.mode == polling && l.waiting {
+		return 200 * time.Millisecond
+	}
+	return answerWithin
 }
 
 // two opens two lockers, as of two hosts, whose keys live for so long unless they extend them, which they do twice
@@ -71,10 +83,21 @@ func (l lockers) open(validity time.Duration) (rueidislock.Locker, error) {
 	option := l.rueidisOption()
 	option.DisableCache = l.mode == polling
 	return rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: option, KeyValidity: validity, NoLoopTracking: l.mode == noLoop,
-		// Both the limit of one SET and, when polling, the time between two tries.
-		TryNextAfter: map[lockMode]time.Duration{tracking: time.Second, noLoop: time.Second, polling: 200 * time.Millisecond}[l.mode],
+		ClientOption: option, KeyValidity: validity, NoLoopTracking: l.mode == noLoop, TryNextAfter: l.tryNextAfter(),
 	})
+}
+
+// try is another's try at the lock. One that the server says it has not done, since there is no leader, is done again.
+func (l lockers) try(ctx context.Context, locker rueidislock.Locker) error {
+	for {
+		_, unlock, err := locker.TryWithContext(ctx, l.key)
+		if err == nil {
+			unlock()
+		}
+		if reply, ok := rueidis.IsRedisErr(err); !ok || !reply.IsTryAgain() && !reply.IsClusterDown() {
+			return err
+		}
+	}
 }
 
 // stored are the keys of the case's lock.
@@ -125,7 +148,7 @@ func (l lockers) lockUnlock(ctx context.Context) (string, error) {
 		return "", err
 	}
 	ttl := l.client.PTTL(ctx, l.stored()[0]).Val()
-	_, _, refused := two.TryWithContext(ctx, l.key)
+	refused := l.try(ctx, two)
 	if held.Err() != nil {
 		return "", fmt.Errorf("held lock: %w", held.Err())
 	}
@@ -134,11 +157,9 @@ func (l lockers) lockUnlock(ctx context.Context) (string, error) {
 		l.free(ctx)); err != nil {
 		return "", err
 	}
-	_, unlock, err = two.TryWithContext(ctx, l.key)
-	if err != nil {
+	if err := l.try(ctx, two); err != nil {
 		return "", fmt.Errorf("a free lock: %w", err)
 	}
-	unlock()
 	return fmt.Sprintf("ttl_ms=%d", ttl.Milliseconds()), l.free(ctx)
 }
 
@@ -209,9 +230,10 @@ func (l lockers) waitsForExpiry(ctx context.Context) (string, error) {
 		first(got.err, within("time to the next owner", lease-time.Millisecond, waited, 5*time.Second))
 }
 
-// extends shows that a lock outlives its validity several times while its owner lives.
+// extends shows that a lock outlives its validity while its owner lives. The validity is the library's default: an owner gives
+// the lock up when the server takes longer for an answer.
 func (l lockers) extends(ctx context.Context) (string, error) {
-	const validity = time.Second
+	const validity = 5 * time.Second
 	one, two, closeBoth, err := l.two(validity)
 	defer closeBoth()
 	if err != nil {
@@ -223,8 +245,8 @@ func (l lockers) extends(ctx context.Context) (string, error) {
 	}
 	defer unlock()
 	tries := 0
-	for start := time.Now(); time.Since(start) < 3*validity; tries++ {
-		_, _, refused := two.TryWithContext(ctx, l.key)
+	for start := time.Now(); time.Since(start) < 2*validity+validity/2; tries++ {
+		refused := l.try(ctx, two)
 		if err := first(held.Err(), is("another's try", rueidislock.ErrNotLocked, refused)); err != nil {
 			return "", fmt.Errorf("%v after the lock: %w", time.Since(start), err)
 		}
@@ -255,7 +277,7 @@ func (l lockers) lost(ctx context.Context) (string, error) {
 }
 
 func (l lockers) forced(ctx context.Context) (string, error) {
-	one, two, closeBoth, err := l.two(2 * time.Second)
+	one, two, closeBoth, err := l.two(5 * time.Second)
 	defer closeBoth()
 	if err != nil {
 		return "", err
