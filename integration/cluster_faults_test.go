@@ -186,7 +186,7 @@ func TestALeaderWithoutADiskGivesWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := harness.NewCluster(t, 3, "--log-store", "bolt") // whose file grows; raft-wal has its segment beforehand
 			for _, m := range c.Members {
-				smallDisk(t, m.Dir)
+				smallDisk(t, m.Dir, "128m")
 			}
 			c.Start()
 			voters(t, c.Members[0], 3)
@@ -211,13 +211,13 @@ func TestALeaderWithoutADiskGivesWay(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system of 128 MiB at dir, where that can be had.
-func smallDisk(t *testing.T, dir string) {
+// smallDisk mounts a file system of a size at dir, where that can be had.
+func smallDisk(t *testing.T, dir, size string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("skipped: mounting a small disk needs root")
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("skipped: no small disk: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {

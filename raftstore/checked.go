@@ -55,7 +55,10 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mark(logs[len(logs)-1].Index)
+	if err := c.mark(logs[len(logs)-1].Index); !lacksRoom(err) {
+		return err
+	}
+	return nil // the entries are written, and the mark says less
 }
 
 // GetLog implements raft.LogStore. An entry of a version that wrote no checksums is taken as it is.

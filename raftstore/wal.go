@@ -19,26 +19,47 @@ import (
 // rotationPatience bounds the wait for the library to begin a new segment, which takes it two syncs.
 const rotationPatience = 30 * time.Second
 
-// walLog is a log in raft-wal, and mends three faults of its version 0.4.0:
+// walLog is a log in raft-wal, and mends four faults of its version 0.4.0:
 //
 //   - A log whose tail was cut off (DeleteRange, as on a follower whose last entries a new leader replaces) cannot be read when
 //     it is opened again: the segment counts as sealed, but has no index. See segments.Open.
 //   - A log that was closed or killed between the last write to a segment and the note that it is full takes no entries when
 //     it is opened again. See walMeta.Load.
 //   - A tail that is cut off in the same interval makes the library take the new segment for the full one. See DeleteRange.
+//   - A log that a write has failed in takes no entries any more. See mend.
 type walLog struct {
-	*wal.WAL
-	segments *segments
+	open   func() (*wal.WAL, *walMeta, error)
+	logger hclog.Logger
+
+	writes  sync.Mutex // held by who changes the log
+	mended  time.Time  // when mend last tried to open the log again
+	lacking error      // why it did; nil once an entry was written
+
+	mu   sync.RWMutex // held against opening it again
+	log  *wal.WAL
+	meta *walMeta
 }
 
 // openWAL opens the log in dir. segmentSize is in bytes; 0 is the library's.
 func (d *disk) openWAL(dir string, segmentSize int, logger hclog.Logger) (raft.LogStore, error) {
-	s := &segments{SegmentFiler: segment.NewFiler(dir, walfs.New())}
+	return d.openWALOn(walfs.New(), dir, segmentSize, logger)
+}
+
+// openWALOn opens the log in dir of a file system.
+func (d *disk) openWALOn(files types.VFS, dir string, segmentSize int, logger hclog.Logger) (raft.LogStore, error) {
 	// The library never closes the meta store that it makes: the directory could not be opened again in the same process.
-	meta := &walMeta{MetaStore: &metadb.BoltMetaDB{}, segments: s}
-	w, err := wal.Open(dir, wal.WithLogger(logger), wal.WithMetaStore(meta), wal.WithSegmentFiler(s),
-		wal.WithSegmentSize(segmentSize))
-	d.closers = append(d.closers, meta)
+	db := &metadb.BoltMetaDB{}
+	d.closers = append(d.closers, db)
+	w := &walLog{logger: logger, open: func() (*wal.WAL, *walMeta, error) {
+		s := &segments{}
+		s.SegmentFiler = segment.NewFiler(dir, walFS{files, s.failed})
+		meta := &walMeta{MetaStore: db, segments: s}
+		log, err := wal.Open(dir, wal.WithLogger(logger), wal.WithMetaStore(meta), wal.WithSegmentFiler(s),
+			wal.WithSegmentSize(segmentSize))
+		return log, meta, err
+	}}
+	var err error
+	w.log, w.meta, err = w.open()
 	if errors.Is(err, types.ErrCorrupt) {
 		return nil, fmt.Errorf("%w: log %s: %w; %s", ErrDamaged, dir, err, wayOut)
 	}
@@ -46,26 +67,66 @@ func (d *disk) openWAL(dir string, segmentSize int, logger hclog.Logger) (raft.L
 		return nil, fmt.Errorf("log %s: %w", dir, err)
 	}
 	d.closers = append(d.closers, w)
-	return &walLog{w, s}, nil
+	return w, nil
 }
+
+// Close implements io.Closer.
+func (w *walLog) Close() error {
+	w.writes.Lock()
+	defer w.writes.Unlock()
+	return w.log.Close()
+}
+
+// FirstIndex implements raft.LogStore.
+func (w *walLog) FirstIndex() (uint64, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.log.FirstIndex()
+}
+
+// LastIndex implements raft.LogStore.
+func (w *walLog) LastIndex() (uint64, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.log.LastIndex()
+}
+
+// GetLog implements raft.LogStore.
+func (w *walLog) GetLog(index uint64, l *raft.Log) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.log.GetLog(index, l)
+}
+
+// IsMonotonic implements raft.MonotonicLogStore.
+func (*walLog) IsMonotonic() bool { return true }
 
 // StoreLog implements raft.LogStore.
 func (w *walLog) StoreLog(l *raft.Log) error { return w.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs implements raft.LogStore.
+// StoreLogs implements raft.LogStore. It first begins the next segment if the last one is full.
 func (w *walLog) StoreLogs(logs []*raft.Log) error {
-	err := w.WAL.StoreLogs(logs)
-	return errors.Join(err, w.segments.watch())
+	w.writes.Lock()
+	defer w.writes.Unlock()
+	if err := w.mend(); err != nil {
+		return err
+	}
+	err := errors.Join(w.log.StoreLogs(logs), w.meta.segments.watch())
+	if err == nil && w.lacking != nil {
+		w.logger.Info("the log takes entries again", "had failed", w.lacking)
+		w.lacking = nil
+	}
+	return w.meta.segments.explain(err)
 }
 
-// DeleteRange implements raft.LogStore. It first lets the library begin the next segment if the last one is full.
+// DeleteRange implements raft.LogStore. It first begins the next segment if the last one is full.
 func (w *walLog) DeleteRange(from, to uint64) error {
-	select {
-	case <-w.segments.rotation():
-	case <-time.After(rotationPatience):
-		return errors.New("the log does not begin its next segment")
+	w.writes.Lock()
+	defer w.writes.Unlock()
+	if err := w.mend(); err != nil {
+		return err
 	}
-	return w.WAL.DeleteRange(from, to)
+	return w.meta.segments.explain(w.log.DeleteRange(from, to))
 }
 
 // segments are the files of the log.
@@ -74,7 +135,9 @@ type segments struct {
 
 	mu      sync.Mutex
 	tail    types.SegmentWriter
-	rotates chan struct{} // closed when the next segment is there; nil while the tail is not full
+	rotates chan struct{} // closed when the next segment is there, or cannot be made; nil while the tail is not full
+	lacking error         // why a write has failed, when it lacked nothing but room
+	broken  error         // why another write has failed, or a sync
 }
 
 // Open implements types.SegmentFiler. A segment without an index is read through, as the library does for the last one.
@@ -123,22 +186,26 @@ func (s *segments) watch() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	full, _, err := s.tail.Sealed()
-	if full && s.rotates == nil {
+	if full && s.rotates == nil && s.lacking == nil && s.broken == nil {
 		s.rotates = make(chan struct{})
 	}
 	return err
 }
 
-// rotation is closed when there is a segment that can be written to.
-func (s *segments) rotation() <-chan struct{} {
+// settle waits until there is a segment that can be written to, or until it is known that there is none.
+func (s *segments) settle() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rotates != nil {
-		return s.rotates
+	rotates := s.rotates
+	s.mu.Unlock()
+	if rotates == nil {
+		return nil
 	}
-	done := make(chan struct{})
-	close(done)
-	return done
+	select {
+	case <-rotates:
+		return nil
+	case <-time.After(rotationPatience):
+		return errors.New("the log does not begin its next segment")
+	}
 }
 
 // walMeta knows which segments the log has.
@@ -173,6 +240,15 @@ func (m *walMeta) Load(dir string) (types.PersistentState, error) {
 		state.Segments = append(state.Segments, next)
 	}
 	return state, m.CommitState(state)
+}
+
+// CommitState implements types.MetaStore.
+func (m *walMeta) CommitState(state types.PersistentState) error {
+	err := m.MetaStore.CommitState(state)
+	if err != nil {
+		m.segments.failed(err, lacksRoom(err) && isWrite(err))
+	}
+	return err
 }
 
 // inspect tells whether a segment is full, and its last entry.

@@ -142,14 +142,14 @@ func TestALogGoesOnThatWasKilledWithAFullSegment(t *testing.T) {
 	dir := t.TempDir()
 	log, d := logOn(t, WAL, dir)
 	put(t, log, 1, 1, 1)
-	meta := d.closers[0].(*walMeta)
-	broken := &brokenMeta{MetaStore: meta.MetaStore, broken: true}
-	meta.MetaStore = broken
+	meta := log.(*walLog).meta
+	meta.MetaStore = &brokenMeta{MetaStore: meta.MetaStore, broken: true}
 	last := uint64(1)
-	for s := log.(*walLog).segments; ; last++ {
-		s.mu.Lock()
-		full := s.rotates != nil
-		s.mu.Unlock()
+	for ; ; last++ {
+		full, _, err := meta.segments.tail.Sealed()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if full {
 			break
 		}

@@ -133,8 +133,8 @@ func UnknownOutcome(cause error) Failure {
 	return ErrUnknownOutcome + Failure(" ("+cause.Error()+")")
 }
 
-// LogFailed is the error of a node that cannot write its log.
+// LogFailed is the error of a node that cannot write its log. Only when the disk was full is it tried again by itself.
 func LogFailed(cause error) Failure {
 	return Failure("CLUSTERDOWN no leader: this node cannot write its log (" + cause.Error() +
-		"); nothing was executed; free disk space or repair the disk, then restart the node")
+		"); nothing was executed; make room on a full disk, or repair it and restart the node")
 }
