@@ -74,9 +74,10 @@ fuzz: ## Fuzz every target for FUZZTIME (30s)
 	done
 
 .PHONY: bench
-bench: ## Compare with redis-server, with redsync over 3 and 5 of them, with etcd, and without tokens, side by side in one run
+bench: ## Compare with redis-server, with redsync over 3 and 5 of them, with etcd, without tokens, and in front of a Redis, side by side
 	cd integration/bench && go run . && go run . -nodes 3 && go run . -nodes 5 -clients 1,64 && \
-		go run . -etcd && go run . -etcd -log-store bolt && go run . -fence && go run . -fence -nodes 3
+		go run . -etcd && go run . -etcd -log-store bolt && go run . -fence && go run . -fence -nodes 3 && \
+		go run . -pass
 
 .PHONY: docs
 docs: ## Write the generated parts of docs/
