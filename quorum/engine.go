@@ -14,7 +14,7 @@ import (
 
 // Config is what an engine needs.
 type Config struct {
-	Nodes []Node // in the same order in every proxy's mind, but not necessarily in its list
+	Nodes []Node // the same ones in every proxy, in any order
 	Clock Clock
 	// ID names this proxy among all that have ever talked to the nodes.
 	ID string
