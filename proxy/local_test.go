@@ -1,18 +1,16 @@
 package proxy
 
 import (
-	"net"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/integration/harness"
 )
 
 func TestEveryLocalCommandHasAHandlerAndNoOther(t *testing.T) {
@@ -71,7 +69,7 @@ var scripts = map[string]string{
 }
 
 func TestLocalRepliesAreThoseOfRedis(t *testing.T) {
-	redis := startRedis(t)
+	redis := harness.StartRedis(t).Addr
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			_, addr := start(t, Config{})
@@ -111,34 +109,6 @@ func (c *client) until(tracer string) string {
 		}
 		replies = append(replies, reply)
 	}
-}
-
-// startRedis runs a redis-server and returns its address; without the program the test is skipped.
-func startRedis(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("there is no redis-server to compare with")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	}, patience, 10*time.Millisecond)
-	return addr
 }
 
 // What redis-server 7.0 lacks, or answers with what depends on time and place.

@@ -22,7 +22,7 @@ func StartRedisWith(t testing.TB, o Options) *Server {
 		t.Skip("skipped: redis-server is not installed")
 	}
 	dir := t.TempDir()
-	addr := freeAddr(t)
+	addr := freePorts(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)
 	argv := append([]string{
 		program, "--bind", "127.0.0.1", "--port", port, "--dir", dir,
@@ -34,16 +34,4 @@ func StartRedisWith(t testing.TB, o Options) *Server {
 	}
 	s.Start()
 	return s
-}
-
-// freeAddr finds a loopback port that was free a moment ago; redis-server has
-// no "port 0 means any".
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -32,7 +32,7 @@ func startSentinel(t testing.TB, master *Server, quorum int) *Server {
 	if err != nil {
 		t.Skip("skipped: redis-server is not installed")
 	}
-	dir, addr := t.TempDir(), freeAddr(t)
+	dir, addr := t.TempDir(), freePorts(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)
 	host, masterPort, _ := net.SplitHostPort(master.Addr)
 	config := filepath.Join(dir, "sentinel.conf")

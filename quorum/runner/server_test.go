@@ -1,10 +1,7 @@
 package runner
 
 import (
-	"bufio"
 	"errors"
-	"net"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
+	"github.com/redfence/redfence/integration/harness"
 )
 
 // node is a real redis-server that programs are run on.
@@ -23,42 +21,13 @@ type node struct {
 	addr string
 }
 
-// newNode starts a redis-server on a free port.
+// newNode starts a redis-server.
 func newNode(t testing.TB) *node {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	addr := freeAddr(t)
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()) //nolint:gosec // a test's own server
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	scan := bufio.NewScanner(out)
-	for scan.Scan() && !strings.Contains(scan.Text(), "Ready to accept connections") {
-	}
-	go func() {
-		for scan.Scan() {
-		}
-	}()
+	addr := harness.StartRedis(t).Addr
 	c := redis.NewClient(&redis.Options{Addr: addr, Protocol: 2, DisableIdentity: true, MaxRetries: -1})
 	t.Cleanup(func() { _ = c.Close() })
-	require.NoError(t, c.Ping(t.Context()).Err())
 	return &node{t: t, c: c, addr: addr}
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // send makes the node execute an operation.
