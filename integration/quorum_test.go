@@ -3,6 +3,7 @@ package integration
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redfence/redfence/integration/harness"
@@ -47,4 +48,30 @@ func TestAStoredTTLCostsNoVote(t *testing.T) {
 	if err != nil || lost > mostLost {
 		t.Fatalf("%q of %d votes were lost", line, requests)
 	}
+}
+
+// TestKeysThatLastForAMillisecond has clients try at once what scripts may do, as Symfony Lock does when a process takes its
+// first lock. To some nodes the key is there still, to others no more.
+func TestKeysThatLastForAMillisecond(t *testing.T) {
+	const clients, requests = 8, 150
+	const probe = `local now = redis.call('TIME') redis.call('SET', KEYS[1], '1', 'PX', 1) return 1`
+	addr := harness.StartQuorum(t, 3).Addr
+	var running sync.WaitGroup
+	for range clients {
+		running.Go(func() {
+			c, err := harness.Open(addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = c.Close() }() // the test is over
+			for range requests {
+				if reply, err := c.Do("EVAL", probe, "1", "probe"); err != nil || reply.String() != "(integer) 1" {
+					t.Errorf("answered %s, %v", reply, err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
 }

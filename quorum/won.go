@@ -19,12 +19,16 @@ func (a *attempt) won() {
 		return
 	}
 	for i, w := range winner.Writes {
-		if w.Fresh && w.Exists {
+		if tellable(&w) || winner.IsToken && w.Fresh && w.Exists {
 			a.hold(i)
 		}
 	}
 	a.agreeOnTokens()
 }
+
+// tellable tells whether a write gave a token that somebody may be told. What is over within the drift has none: it would
+// have gone before the nodes could agree, and the request could neither stand nor be put back when the next one has been built on it.
+func tellable(w *tally.Write) bool { return w.Fresh && w.Exists && !w.Brief() }
 
 // hold takes down which token each winner gave the key of write number i, where they differ.
 func (a *attempt) hold(i int) {
@@ -160,7 +164,7 @@ func (a *attempt) grants(winner *tally.Answer) (list []commands.Grant) {
 		return nil
 	}
 	for _, w := range winner.Writes {
-		if w.Fresh && w.Exists {
+		if tellable(&w) {
 			list = append(list, commands.Grant{Key: w.Key, Token: int64(a.token(w))})
 		}
 	}

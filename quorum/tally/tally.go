@@ -336,8 +336,7 @@ const (
 func Valid(elapsed, ttl time.Duration) bool { return elapsed < ttl-ttl/driftShare-driftFixed }
 
 // Lease is the shortest TTL, over the winners, of the keys that came into being or were extended. False means that
-// there is none, or that the request ended a hold. A TTL within the drift is no lease: it would be refused however fast
-// the nodes were, and nobody excludes others with it. Symfony Lock tries by SET key 1 PX 1 what scripts may do.
+// there is none, or that the request ended a hold. What is brief is no lease.
 func (v *Votes) Lease() (time.Duration, bool) {
 	shortest, any := int64(0), false
 	for _, i := range v.winners {
@@ -345,12 +344,18 @@ func (v *Votes) Lease() (time.Duration, bool) {
 			switch {
 			case w.Ended:
 				return 0, false
-			case w.Exists && w.TTL != Forever && time.Duration(w.TTL)*time.Millisecond > driftFixed && extended(w, v.answers[i].Time) && (!any || w.TTL < shortest):
+			case w.Exists && w.TTL != Forever && !w.Brief() && extended(w, v.answers[i].Time) && (!any || w.TTL < shortest):
 				shortest, any = w.TTL, true
 			}
 		}
 	}
 	return time.Duration(shortest) * time.Millisecond, any
+}
+
+// Brief tells whether the key ends within the drift. That is no lease: it would be refused however fast the nodes were, and
+// nobody excludes others with it. Symfony Lock tries by SET key 1 PX 1 what scripts may do.
+func (w *Write) Brief() bool {
+	return w.Exists && w.TTL != Forever && time.Duration(w.TTL)*time.Millisecond <= driftFixed
 }
 
 // extended tells whether a key came into being or ends later than before.

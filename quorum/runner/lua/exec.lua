@@ -165,7 +165,7 @@ end
 -- set runs SET, also with the options that Redis 7 lacks: FENCE, IFEQ and IFNE.
 local function set(args)
   local plain, fenced, get, nx, ttl, met = {'SET', args[2], args[3]}, false, false, false, false, true
-  local i, unmet = 4, false
+  local i, unmet, asked = 4, false, nil
   while i <= #args do
     local word = string.upper(asText(args[i]))
     if word == 'FENCE' then
@@ -183,6 +183,7 @@ local function set(args)
         ttl = true
         i = i + 1
         plain[#plain + 1] = args[i]
+        asked = word == 'PX' and tonumber(asText(args[i])) or nil
       end
     end
     i = i + 1
@@ -196,7 +197,7 @@ local function set(args)
   local done
   if get and nx then done = r == false or r == nil else done = r ~= false and r ~= nil or get and not nx end
   if not done then return r end
-  w.set, w.timed = true, w.timed or ttl
+  w.set, w.timed, w.asked = true, w.timed or ttl, asked
   if fenced then return tokenOf(key) end
   return r
 end

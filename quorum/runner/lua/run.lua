@@ -23,6 +23,7 @@ end
 local function open(key)
   local w = opened[key]
   if w then
+    w.asked = nil
     local present = call('EXISTS', key) == 1
     w.gone = w.gone or not present
     w.came = w.came or present and w.till == -2
@@ -80,6 +81,13 @@ local function putBack()
   end
 end
 
+-- left is the TTL of a written key. A server that stood still while it ran the script has set it to end later than so long after
+-- now, which makes a difference for what is to last for a millisecond: that is told as it was asked for.
+local function left(w)
+  if w.new.till == -1 then return -1 end
+  return math.min(math.max(w.new.till - now, 0), w.asked or math.huge)
+end
+
 -- settle raises the version of a key that the run has changed, and reports that.
 local function settle(w)
   local new = after(w)
@@ -91,7 +99,7 @@ local function settle(w)
   local token, ttl = 0, 0
   if exists then
     token = new.fresh and issue(w) or w.hold
-    ttl = new.till == -1 and -1 or math.max(new.till - now, 0)
+    ttl = left(w)
   end
   local marks = (existed and 1 or 0) + (exists and 2 or 0) + (new.fresh and 4 or 0) + (ended and 8 or 0) +
     ((same and not shorter) and 16 or 0) + ((same and new.till == w.till) and 32 or 0) + (shorter and 64 or 0)
