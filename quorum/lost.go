@@ -148,7 +148,7 @@ func (a *attempt) undoWrites(node int, writes []tally.Write) {
 	a.waiting++
 	a.engine.stats.undone.Add(1)
 	u := &undo{node: node, began: a.engine.cfg.Clock.Now(), pause: a.engine.unhurried() / undoPerStep}
-	u.over = a.engine.mend(a.request.db, keysOf(writes))
+	u.over = a.engine.mendLost(a.request.db, writes)
 	a.putBack(u, writes, 1)
 }
 
@@ -172,7 +172,7 @@ type undo struct {
 func (a *attempt) putBack(u *undo, writes []tally.Write, try int) {
 	e := a.engine
 	a.send(u.node, &runner.Undo{Writes: writes}, func(o Outcome) {
-		rest := notPut(writes, o)
+		rest := a.notPut(writes, o)
 		if len(rest) == 0 {
 			delete(a.left, u.node)
 		}
@@ -207,17 +207,42 @@ func (a *attempt) lookAgain() {
 	}
 }
 
-// notPut are the writes that a node has not put back. It may be that it did not hear of it, or that somebody else has
-// written since; then the write may be a part of what that one found: two nodes that took it from different versions
-// have equal versions after it, and a majority can agree on what came next.
-func notPut(writes []tally.Write, o Outcome) []tally.Write {
+// notPut are the writes that may still be on a node, which has not put them back. It may be that it did not hear of it, or that
+// somebody else has written since; then the write may be a part of what that one found: two nodes that took it from different
+// versions have equal versions after it, and a majority can agree on what came next.
+func (a *attempt) notPut(writes []tally.Write, o Outcome) []tally.Write {
 	var rest []tally.Write
 	for i, w := range writes {
-		if o.Reason != "" || i >= len(o.Undone) || !o.Undone[i].Put {
+		if o.Reason != "" || i >= len(o.Undone) || !o.Undone[i].Put && !a.gone(w, o.Undone[i]) {
 			rest = append(rest, w)
 		}
 	}
 	return rest
+}
+
+// gone tells whether nothing is left of a write on a node that has not put it back: it was overwritten, or the key is as absent as it
+// was before, and what came between was agreed on by no majority, as none had the write.
+func (a *attempt) gone(w tally.Write, now runner.Undone) bool {
+	return overwritten(w.After, now.Version) || !w.Existed && !now.Exists && now.Version != w.After && a.apart(w)
+}
+
+// apart tells whether no majority can have come to the version that a write made on one node.
+func (a *attempt) apart(w tally.Write) bool {
+	n := 0
+	for node, answer := range a.votes.All() {
+		if a.late[node] || !answer.Answered() && answer.Ran || slices.ContainsFunc(answer.Writes, func(o tally.Write) bool {
+			return o.Key == w.Key && o.After == w.After
+		}) {
+			n++
+		}
+	}
+	return n < a.engine.need
+}
+
+// overwritten tells whether a node that had come to a version has one now that was not made of it: it was given the state of
+// others, and nothing is left to put back. Of versions that are further on nobody can tell.
+func overwritten(had, has tally.Version) bool {
+	return has != had && (has.Number <= had.Number || has.Number == had.Number+1 && !has.Follows(had))
 }
 
 // retracted ends a lost attempt, when what can be put back has been.

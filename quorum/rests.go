@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redfence/redfence/quorum/tally"
 )
 
 // rests are the keys at which something is being mended: a lost request is put back, or a node is given what it missed.
@@ -18,13 +20,20 @@ type rests struct {
 
 // rest is one key.
 type rest struct {
-	open    int // mendings
+	open    []*mending
 	until   time.Duration
 	waiting []*waiter
 }
 
+// mending is what goes on at one key.
+type mending struct {
+	lost  bool   // what a lost request has left where nothing was is taken away again
+	state string // of that, see tally.Write
+}
+
 // waiter is what goes on when a rest is over.
 type waiter struct {
+	*request
 	once sync.Once
 	goOn func()
 	stop func() // ends the timer
@@ -43,37 +52,66 @@ func (e *Engine) unhurried() time.Duration { return min(e.cfg.Timeout, mostUnhur
 
 // mend says that keys are being mended. The function that it returns says that they are no more; it is called once, and
 // without locks, for it sends what has waited.
-func (e *Engine) mend(db int, keys []string) (over func()) {
+func (e *Engine) mend(db int, keys []string) (over func()) { return e.mendAfter(db, keys, nil) }
+
+// mendLost is mend for the putting back of what a lost request wrote.
+func (e *Engine) mendLost(db int, writes []tally.Write) (over func()) {
+	return e.mendAfter(db, keysOf(writes), writes)
+}
+
+// mendAfter is mend for both; lost are the writes that are put back, in the order of the keys, nil when it is about other things.
+func (e *Engine) mendAfter(db int, keys []string, lost []tally.Write) (over func()) {
+	open := make([]mending, len(keys))
 	r, until := &e.rests, e.cfg.Clock.Now()+e.restFor()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.on == nil {
 		r.on = map[place]*rest{}
 	}
-	for _, key := range keys {
+	for i, key := range keys {
 		at := place{db, key}
 		if r.on[at] == nil {
 			r.on[at] = &rest{}
 			r.count.Add(1)
 		}
-		r.on[at].open++
+		if lost != nil {
+			open[i] = mending{lost: !lost[i].Existed && lost[i].Exists, state: lost[i].State}
+		}
+		r.on[at].open = append(r.on[at].open, &open[i])
 		r.on[at].until = until
 	}
-	return func() { r.end(db, keys) }
+	return func() { r.end(db, keys, open) }
 }
 
-func (r *rests) end(db int, keys []string) {
+// concerns tells whether a request would be built on what is mended. One that ends or prolongs a hold only where it finds that
+// (compare-and-delete, compare-and-expire) does nothing to another that a lost request has left where there was none: a holder
+// would wait for as long as other processes are in the way of that.
+func (k *rest) concerns(r *request) bool {
+	state, compares := "", false
+	if r.text != nil {
+		state, compares = r.text.Compares(r.call.Requests[0])
+	}
+	return slices.ContainsFunc(k.open, func(m *mending) bool { return !compares || !m.lost || m.state == state })
+}
+
+func (r *rests) end(db int, keys []string, over []mending) {
 	var woken []*waiter
 	r.mu.Lock()
-	for _, key := range keys {
+	for i, key := range keys {
 		at := place{db, key}
 		k := r.on[at]
-		if k.open--; k.open > 0 {
-			continue
+		k.open = slices.DeleteFunc(k.open, func(m *mending) bool { return m == &over[i] })
+		k.waiting = slices.DeleteFunc(k.waiting, func(w *waiter) bool {
+			waits := k.concerns(w.request)
+			if !waits {
+				woken = append(woken, w)
+			}
+			return !waits
+		})
+		if len(k.open) == 0 {
+			delete(r.on, at)
+			r.count.Add(-1)
 		}
-		woken = append(woken, k.waiting...)
-		delete(r.on, at)
-		r.count.Add(-1)
 	}
 	r.mu.Unlock()
 	for _, w := range woken {
@@ -93,12 +131,12 @@ func (e *Engine) rest(r *request, goOn func()) bool {
 	defer e.rests.mu.Unlock()
 	at := slices.IndexFunc(r.keys, func(key string) bool {
 		k := e.rests.on[place{r.db, key}]
-		return k != nil && now < k.until
+		return k != nil && now < k.until && k.concerns(r)
 	})
 	if at < 0 {
 		return false
 	}
-	k, w := e.rests.on[place{r.db, r.keys[at]}], &waiter{goOn: goOn}
+	k, w := e.rests.on[place{r.db, r.keys[at]}], &waiter{request: r, goOn: goOn}
 	w.stop = e.cfg.Clock.AfterFunc(k.until-now, w.wake)
 	k.waiting = append(k.waiting, w)
 	return true

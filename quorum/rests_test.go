@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redfence/redfence/commands"
+	"github.com/redfence/redfence/quorum/runner"
 	"github.com/redfence/redfence/quorum/tally"
 )
 
@@ -101,6 +102,46 @@ func TestRequestsWaitForMending(t *testing.T) {
 			t.Error(woken)
 		}
 	})
+}
+
+// TestReleasesDoNotWaitForTheLostRequestsOfOthers tells which compare-and-delete waits for what: only for what it could find or
+// that is brought back.
+func TestReleasesDoNotWaitForTheLostRequestsOfOthers(t *testing.T) {
+	const release = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+	others := tally.Write{Key: "lock", Exists: true, State: "string 5:other"}
+	own, over := others, others
+	own.State, over.Existed = "string 2:me", true
+	tests := []struct {
+		name   string
+		script string
+		lost   []tally.Write // nil: nodes are to catch up
+		waits  bool
+	}{
+		{"a lock of another that was lost", release, []tally.Write{others}, false},
+		{"its own", release, []tally.Write{own}, true},
+		{"what overwrote another value", release, []tally.Write{over}, true},
+		{"nodes that are behind", release, nil, true},
+		{"a script that is not known", "return redis.call('del', KEYS[1])", []tally.Write{others}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e := New(Config{Clock: &handClock{timers: map[int]handTimer{}}, Timeout: 100 * time.Millisecond})
+			over := e.mendLost(0, tt.lost)
+			if tt.lost == nil {
+				over = e.mend(0, []string{"lock"})
+			}
+			r, woken := restingRequest(t, e, "EVAL", tt.script, "1", "lock", "me"), 0
+			r.text = runner.NewText(tt.script)
+			if got := e.rest(r, func() { woken++ }); got != tt.waits {
+				t.Errorf("waits: %v", got)
+			}
+			e.mendLost(0, []tally.Write{others}) // goes on
+			over()
+			if want := tt.waits && r.text.SHA == runner.NewText(release).SHA; want != (woken == 1) {
+				t.Errorf("woken %d times when only another's lost lock is put back", woken)
+			}
+		})
+	}
 }
 
 // TestAShorterTTLEndsNoHold is about the fate of a lost vote: a hold of which one node knows is not renewed.

@@ -106,7 +106,7 @@ func (n *simNode) undo(op *runner.Undo) []runner.Undone {
 		if put {
 			n.putBack(e, w)
 		}
-		done = append(done, runner.Undone{Put: put, Version: e.version})
+		done = append(done, runner.Undone{Put: put, Version: e.version, Exists: e.value != nil})
 	}
 	return done
 }

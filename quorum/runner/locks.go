@@ -252,6 +252,16 @@ func (r *Run) buildTake(q *commands.Request) bool {
 	return true
 }
 
+// Compares is the state, see tally.Write, that a key must have for the script to do anything, when it is one that is known to
+// compare a string with its first argument; false when it is none.
+func (t *Text) Compares(q *commands.Request) (state string, yes bool) {
+	opts, _ := q.Opts.(args.EvalOptions)
+	if t.form == nil || len(opts.Keys) != 1 || len(opts.Argv) < t.form.argc() {
+		return "", false
+	}
+	return stringState(opts.Argv[0]), true
+}
+
 // buildKnown chooses the form for a script that is known.
 func (r *Run) buildKnown() bool {
 	opts, _ := r.Requests[0].Opts.(args.EvalOptions)

@@ -150,6 +150,7 @@ type Check struct{ Text string }
 type Undone struct {
 	Put     bool
 	Version tally.Version // of the key now
+	Exists  bool          // the key is present now
 }
 
 // Copied says what became of a copy.

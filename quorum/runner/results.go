@@ -22,7 +22,9 @@ func (r *Result) answered(op Op, s string) (err error) {
 			r.Answer.Time = r.Time
 		}
 	case *Undo:
-		r.Undone, err = rows(e, 3, func(e []resp.Value) Undone { return Undone{Put: e[0].Int() != 0, Version: version(e[1:])} })
+		r.Undone, err = rows(e, 4, func(e []resp.Value) Undone {
+			return Undone{Put: e[0].Int() != 0, Version: version(e[1:]), Exists: e[3].Int() != 0}
+		})
 	case *Copy:
 		r.Copied, err = rows(e, 3, func(e []resp.Value) Copied { return Copied{Done: e[0].Int() != 0, Version: version(e[1:])} })
 	case *Fetch:

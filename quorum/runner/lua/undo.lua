@@ -15,6 +15,6 @@ for i = 1, argn - 2, 9 do
       remember(key, number, request, mark, 0, 0)
     end
   end
-  out[#out + 1] = list({int(mine and 1 or 0), int(number), bulk(request)})
+  out[#out + 1] = list({int(mine and 1 or 0), int(number), bulk(request), int(call('EXISTS', key))})
 end
 return 'A' .. stamp .. list(out)
