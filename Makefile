@@ -77,7 +77,7 @@ fuzz: ## Fuzz every target for FUZZTIME (30s)
 bench: ## Compare with redis-server, with redsync over 3 and 5 of them, with etcd, without tokens, and in front of a Redis, side by side
 	cd integration/bench && go run . && go run . -nodes 3 && go run . -nodes 5 -clients 1,64 && \
 		go run . -etcd && go run . -etcd -log-store bolt && go run . -fence && go run . -fence -nodes 3 && \
-		go run . -pass
+		go run . -pass && go run . -pass -clients 1 -link 0s,15us,130us,390us
 
 .PHONY: docs
 docs: ## Write the generated parts of docs/

@@ -327,6 +327,8 @@ func TestUsage(t *testing.T) {
 		"two comparisons": {"-etcd", "-nodes", "3"},
 		"two others":      {"-etcd", "-pass"},
 		"tokens of etcd":  {"-etcd", "-fence"},
+		"link to nobody":  {"-link", "1ms"},
+		"no round trip":   {"-pass", "-link", "1ms,-1ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

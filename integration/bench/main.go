@@ -32,6 +32,7 @@ type options struct {
 	nodes    int
 	etcd     bool
 	pass     bool
+	links    []time.Duration // round trips
 	fence    bool
 	etcdPath string
 	shared   bool // etcd's clients share connections
@@ -137,7 +138,7 @@ func contestants(ctx context.Context, o options, program, dir string) (nodes, se
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
-	var clients, settings string
+	var clients, settings, links string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "rounds of each setting; every round measures all servers")
@@ -146,6 +147,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.nodes, "nodes", 0, "compare quorum mode over so many redis-servers with redsync that talks to them itself; 0: raft mode with redis-server")
 	fs.BoolVar(&o.etcd, "etcd", false, "compare a cluster of three members with one of three etcd servers")
 	fs.BoolVar(&o.pass, "pass", false, "compare a redis-server with the same behind redfence (--upstream), and behind a program that only copies bytes")
+	fs.StringVar(&links, "link", "", "with -pass: also over networks that take so long for a round trip, such as 100us,500us")
 	fs.BoolVar(&o.fence, "fence", false, "compare redfence, asked for the fencing token of each grant, with a build of it that makes none; with -nodes in quorum mode")
 	fs.BoolVar(&o.shared, "etcd-shared", false, "let etcd's clients share one connection to each member; redfence's have one each in any case")
 	fs.StringVar(&o.etcdPath, "etcd-server", "", "etcd program; built from this module when not given")
@@ -185,7 +187,11 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		o.clients = append(o.clients, n)
 	}
 	o.out = resultFile(o.out)
-	return o, nil
+	var err error
+	if o.links, err = parseLinks(links); err == nil && len(o.links) > 0 && !o.pass {
+		err = errors.New("-link is for -pass")
+	}
+	return o, err
 }
 
 // exclusive tells whether more than one of some flags is given.

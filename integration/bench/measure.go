@@ -119,7 +119,7 @@ func hire(s setting, srv *server, round int, deadline time.Time) (team, error) {
 	var all team
 	var holders atomic.Int32
 	for id := range s.clients {
-		c, err := connect(srv, id, deadline)
+		c, err := connect(s.ahead(srv), id, deadline)
 		if err != nil {
 			return all, err
 		}

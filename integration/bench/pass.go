@@ -34,7 +34,20 @@ func passing(ctx context.Context, o options, program, dir string) (nodes, server
 			"--upstream", "redis://" + node.addr, "--lock-keys", "lock:*",
 		}
 	}
-	return nodes, []*server{direct, through, copied}, nil
+	servers = []*server{direct, through, copied}
+	return nodes, servers, linkAll(ctx, o.links, servers, dir)
+}
+
+// passSettings are those without a network between clients and server, and then with each.
+func passSettings(o options) []setting {
+	plan := forAll(o.clients, passSetting)
+	for i, roundTrip := range o.links {
+		for _, s := range forAll(o.clients, passSetting) {
+			s.name, s.link = fmt.Sprintf("pass, link of %v", roundTrip), i+1
+			plan = append(plan, s)
+		}
+	}
+	return plan
 }
 
 // passSetting reads a key that is no lock.

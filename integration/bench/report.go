@@ -36,7 +36,7 @@ func (r *result) text() string {
 	b.WriteByte('\n')
 	for i, row := range r.rows {
 		if i == 0 || r.rows[i-1].name != row.name {
-			fmt.Fprintf(&b, "- %s: %s.\n", row.name, row.about)
+			fmt.Fprintf(&b, "- %s: %s%s.\n", row.name, row.about, r.linkTook(row))
 		}
 	}
 	return b.String()

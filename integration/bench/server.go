@@ -35,8 +35,9 @@ type server struct {
 	// direct is the lock library that talks to the servers behind. Without one, clients talk to them in turn. Either is
 	// only for a server that is no process of its own.
 	direct  library
-	foreign bool // it does not speak RESP
-	fenced  bool // clients of the setting fence ask it for tokens
+	links   []*server // networks in front of it
+	foreign bool      // it does not speak RESP
+	fenced  bool      // clients of the setting fence ask it for tokens
 
 	cmd    *exec.Cmd
 	output printed
@@ -102,12 +103,21 @@ type library interface {
 // process tells whether the server is one process, and not those behind.
 func (s *server) process() bool { return s.argv != nil || s.late != nil }
 
-// start runs the server in a directory of its own and waits until it answers.
+// start runs the server in a directory of its own and waits until it answers, and so its links.
 func (s *server) start(ctx context.Context) error {
 	if err := s.launch(ctx); err != nil {
 		return err
 	}
-	return s.await(ctx)
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	for _, l := range s.links {
+		if err := l.start(ctx); err != nil {
+			s.stop()
+			return err
+		}
+	}
+	return nil
 }
 
 // launch runs the server in a directory of its own.
@@ -187,6 +197,9 @@ func (s *server) ping() error {
 
 // stop ends the server and waits for its end.
 func (s *server) stop() {
+	for _, l := range s.links {
+		l.stop()
+	}
 	if s.direct != nil {
 		s.direct.close()
 	}
@@ -229,7 +242,7 @@ func (s *server) used(ctx context.Context, t time.Time) time.Duration {
 func processes(servers []*server) []*server {
 	var all []*server
 	for _, s := range servers {
-		for _, p := range append([]*server{s}, s.behind...) {
+		for _, p := range slices.Concat([]*server{s}, s.behind, s.links) {
 			if p.cmd != nil && !slices.Contains(all, p) {
 				all = append(all, p)
 			}

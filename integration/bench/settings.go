@@ -21,6 +21,7 @@ type setting struct {
 	about   string
 	clients int
 	ops     []op
+	link    int  // which of the server's links is between it and the clients, from 1; 0 for none
 	paused  bool // the last of the servers behind is stopped (SIGSTOP) while the clients work
 	// before and after prepare the server and clean up; nil for nothing to do.
 	before, after func(*conn) error
@@ -57,7 +58,7 @@ func makePlan(o options) ([]setting, error) {
 		case "redlock-paused":
 			plan = append(plan, redlockSetting(crowd, true))
 		case "pass":
-			plan = append(plan, forAll(o.clients, passSetting)...)
+			plan = append(plan, passSettings(o)...)
 		case "fence":
 			plan = append(plan, forAll(o.clients, fenceSetting)...)
 		case "mutex":
