@@ -42,9 +42,11 @@ func serve(ctx context.Context, cfg Config, stderr io.Writer) error {
 		return err
 	}
 	defer n.close()
+	tolerance := manyNodes()
 	if n.cfg.Mode == modeRaft {
-		go muster().watch(ctx) // behind openNode, which counts the processors
+		tolerance = loneLog()
 	}
+	go muster(tolerance).watch(ctx) // behind openNode, which counts the processors
 	return n.run(ctx)
 }
 

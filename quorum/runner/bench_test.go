@@ -11,28 +11,30 @@ import (
 )
 
 // BenchmarkLockCycle counts locks taken and released by one redis-server, pipelined: with the plain commands, with the
-// lean forms, and with the general program.
+// lean forms where the proxy believes right, and with the general program.
 func BenchmarkLockCycle(b *testing.B) {
 	n := newNode(b)
 	release := lockScripts["redis.io"].text
 	sha, err := n.c.ScriptLoad(b.Context(), release).Result()
 	require.NoError(b, err)
-	plain := func(i int, key string) [][]any {
-		owner := "owner" + strconv.Itoa(i)
-		return [][]any{{"SET", key, owner, "NX", "PX", "30000"}, {"EVALSHA", sha, "1", key, owner}}
+	text, memory := NewText(release), &Memory{}
+	plain := func(key string, take bool) asking {
+		if take {
+			return asking{line: []any{"SET", key, "owner", "NX", "PX", "30000"}}
+		}
+		return asking{line: []any{"EVALSHA", sha, "1", key, "owner"}}
 	}
-	wrapped := func(general bool) func(i int, key string) [][]any {
-		text := NewText(release)
-		return func(i int, key string) [][]any {
-			owner := "owner" + strconv.Itoa(i)
-			set := runOf(b, "0123456789abcdef", "SET", key, owner, "NX", "PX", "30000")
-			del := runOf(b, "0123456789abcdef", "EVALSHA", "x", "1", key, owner)
-			del.Text = text
-			set.built.general, del.built.general = general, general
-			return [][]any{lineOfOne(b, set), lineOfOne(b, del)}
+	wrapped := func(general bool) func(key string, take bool) asking {
+		return func(key string, take bool) asking {
+			op := runOf(b, "0123456789abcdef", "EVALSHA", "x", "1", key, "owner")
+			op.Text = text
+			if take {
+				op = runOf(b, "0123456789abcdef", "SET", key, "owner", "NX", "PX", "30000")
+			}
+			op.built.general = general
+			return askingOne(b, op, memory)
 		}
 	}
-	text := NewText(release)
 	for _, p := range []*Program{leanLocks, commandLines, text.wrapped()} {
 		require.NoError(b, n.c.ScriptLoad(b.Context(), p.Text).Err())
 	}
@@ -41,35 +43,50 @@ func BenchmarkLockCycle(b *testing.B) {
 	b.Run("general", func(b *testing.B) { cycles(b, n, wrapped(true)) })
 }
 
-// lineOfOne is the command line of an operation alone.
-func lineOfOne(b *testing.B, op *Run) []any {
-	b.Helper()
-	if !Joins(op) {
-		return Args(op, Target{})
-	}
-	line, _ := AddLock(BeginLocks(nil, LockWords(op)), op, nil)
-	return wordsOfLine(b, EndLocks(line, Target{}))
+// asking is a command line, and who is told the reply.
+type asking struct {
+	line []any
+	told func(reply any)
 }
 
-// cycles runs b.N cycles in pipelines.
-func cycles(b *testing.B, n *node, lines func(i int, key string) [][]any) {
+// askingOne asks for an operation alone.
+func askingOne(b *testing.B, op *Run, m *Memory) asking {
+	b.Helper()
+	if !Joins(op) {
+		return asking{line: Args(op, Target{})}
+	}
+	line, asked := AddLock(BeginLocks(nil, LockWords(op)), op, m)
+	return asking{wordsOfLine(b, EndLocks(line, Target{})), func(reply any) { DecodeLock(op, reply, 0, asked, m) }}
+}
+
+// cycles runs b.N cycles in pipelines: one takes locks, the next one releases them.
+func cycles(b *testing.B, n *node, ask func(key string, take bool) asking) {
 	b.Helper()
 	const batch = 128
 	before := n.cpu()
 	for done := 0; done < b.N; done += batch {
-		pipe := n.c.Pipeline()
-		var last []*redis.Cmd
-		for i := range min(batch, b.N-done) {
-			for _, line := range lines(i, "lock"+strconv.Itoa(i)) {
-				last = append(last, pipe.Do(b.Context(), line...))
-			}
-		}
-		_, _ = pipe.Exec(b.Context())
-		for _, cmd := range last {
-			require.NoError(b, cmd.Err())
+		for _, take := range []bool{true, false} {
+			pipeline(b, n, min(batch, b.N-done), func(i int) asking { return ask("lock"+strconv.Itoa(i), take) })
 		}
 	}
-	b.ReportMetric(float64((n.cpu()-before).Microseconds())/float64(2*b.N), "node-µs/request")
+	b.ReportMetric(float64((n.cpu()-before).Nanoseconds())/1e3/float64(2*b.N), "node-µs/request")
+}
+
+func pipeline(b *testing.B, n *node, size int, ask func(i int) asking) {
+	b.Helper()
+	pipe := n.c.Pipeline()
+	asked, replies := make([]asking, size), make([]*redis.Cmd, size)
+	for i := range asked {
+		asked[i] = ask(i)
+		replies[i] = pipe.Do(b.Context(), asked[i].line...)
+	}
+	_, _ = pipe.Exec(b.Context())
+	for i, reply := range replies {
+		require.NoError(b, reply.Err())
+		if asked[i].told != nil {
+			asked[i].told(reply.Val())
+		}
+	}
 }
 
 // cpu is the processor time that the node has used, which other work on the machine hardly changes.
