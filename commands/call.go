@@ -18,6 +18,9 @@ type Call struct {
 	More bool
 	// Fencing makes the backend tell which fencing tokens the call was given, see Result.Granted.
 	Fencing bool
+	// Abandoned tells whether nobody can take the answer any more; nil is never. Only calls have it that are taken back then.
+	// So a backend takes the time to find out what became of one, and names in Result.Granted also what kept its token.
+	Abandoned func() bool
 	// Done is called exactly once, from any goroutine, and must not block: state machines call it.
 	Done func(Result)
 }
@@ -74,6 +77,7 @@ type Result struct {
 type Grant struct {
 	Key   string
 	Token int64
+	Kept  bool // the key had it before: the call changed the key in place; see Call.Abandoned
 }
 
 // InfoSection is one section of the INFO reply (https://redis.io/docs/latest/commands/info/).

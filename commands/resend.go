@@ -2,9 +2,9 @@ package commands
 
 import (
 	"strings"
-	"time"
 
 	"github.com/redfence/redfence/commands/args"
+	"github.com/redfence/redfence/commands/resp"
 )
 
 // Redisson sends a request again when its answer does not come in time or its connection breaks. For most of its
@@ -13,9 +13,21 @@ import (
 // answers a resent acquire with the result of the first. It must do that for nothing else: two clients that take a
 // semaphore, or set the same key, send equal bytes and mean two requests.
 
+// Acquire is what an acquire of a lock of Redisson does when it succeeds: it counts one more hold of an owner.
+type Acquire struct {
+	Lock  string // the key, a hash
+	Field string // of the owner, whose value is the number of holds
+	// Holds begins the names of keys, one for each hold of a read lock, with a number from 1 at the end; empty for other locks.
+	Holds string
+}
+
+// Took tells whether a reply says that the lock was taken: nil, or of a fenced lock that tells its token, -1 and the token.
+func (Acquire) Took(v resp.Value) bool {
+	return v.IsNull() || v.Kind == resp.Array && len(v.Elems) == 2 && v.Elems[0].Kind == resp.Integer && v.Elems[0].Int() == -1
+}
+
 // ResendableAcquire tells whether a request is the acquire of a lock of Redisson that names its owner,
-// "<uuid>:<thread id>". A thread waits for its answer, so equal bytes from the same address are a resend. It also
-// returns the lease that the acquire asks for.
+// "<uuid>:<thread id>". A thread waits for its answer, so equal bytes from the same address are a resend.
 //
 // A script is known by the shape of its arguments, since EVALSHA does not tell its text:
 //
@@ -29,22 +41,25 @@ import (
 // arguments; one of "1" names the owner third. A renewal of one lock looks like an acquire when only its SHA1 is
 // sent, and so does the release of a spin lock before Redisson 3.24. Neither is harmed: a renewal does the same
 // twice, and the thread of a release waits as well. Where the text is sent it is asked too.
-func ResendableAcquire(r *Request) (lease time.Duration, yes bool) {
+func ResendableAcquire(r *Request) (a Acquire, yes bool) {
 	if r.Spec.Name != "eval" && r.Spec.Name != "evalsha" {
-		return 0, false
+		return Acquire{}, false
 	}
 	o, ok := r.Opts.(args.EvalOptions)
 	if !ok || len(o.Argv) < 2 || !acquires(o.Keys, o.Argv) {
-		return 0, false
+		return Acquire{}, false
 	}
 	if r.Spec.Name == "eval" && !takesHold(r.Args[1]) {
-		return 0, false
+		return Acquire{}, false
 	}
-	ms, err := args.Int(o.Argv[0])
-	if err != nil || ms <= 0 {
-		return 0, false
+	if lease, err := args.Int(o.Argv[0]); err != nil || lease <= 0 {
+		return Acquire{}, false
 	}
-	return time.Duration(min(ms, int64(time.Hour/time.Millisecond))) * time.Millisecond, true
+	a = Acquire{Lock: o.Keys[0], Field: o.Argv[1]}
+	if len(o.Keys) == 2 && len(o.Argv) > 2 && o.Argv[2] == a.Field+":write" {
+		a.Holds = o.Keys[1] + ":"
+	}
+	return a, true
 }
 
 // nonReentrant is the marker that Redisson looks for in the error of a lock that its owner has already.

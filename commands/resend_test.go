@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/redfence/redfence/commands/resp"
 )
 
 const (
@@ -25,49 +26,49 @@ func script(name, text, keys, argv string) []string {
 }
 
 func TestResendableAcquire(t *testing.T) {
-	const s = 30 * time.Second
+	none, plain := Acquire{}, Acquire{Lock: "l", Field: owner}
 	fair := "l redisson_lock_queue:{l} redisson_lock_timeout:{l}"
 	tests := map[string]struct {
-		line  []string
-		lease time.Duration // 0: no acquire
+		line []string
+		want Acquire // zero: it is none
 	}{
-		"lock":                     {script("EVALSHA", sha, "l", "30000 "+owner), s},
-		"lock, whole text":         {script("eval", acquireText, "l", "30000 "+owner), s},
-		"write lock":               {script("EVALSHA", sha, "l", "30000 "+owner+":write"), s},
-		"fenced lock":              {script("EVALSHA", sha, "l redisson_lock_token:{l}", "30000 "+owner), s},
-		"read lock":                {script("EVALSHA", sha, "l {l}:"+owner+":rwlock_timeout", "30000 "+owner+" "+owner+":write"), s},
-		"fair lock":                {script("EVALSHA", sha, fair, "30000 "+owner+" 300000 1796024563139"), s},
-		"fair lock, non-reentrant": {script("EVALSHA", sha, fair, "30000 "+owner+" 300000 1796024563139 NON_REENTRANT_REACQUIRE"), s},
-		"non-reentrant lock":       {script("EVALSHA", sha, "l", "30000 "+owner+" NON_REENTRANT_REACQUIRE"), s},
-		"a very long lease":        {script("EVALSHA", sha, "l", "9223372036854775807 "+owner), time.Hour},
+		"lock":                     {script("EVALSHA", sha, "l", "30000 "+owner), plain},
+		"lock, whole text":         {script("eval", acquireText, "l", "30000 "+owner), plain},
+		"write lock":               {script("EVALSHA", sha, "l", "30000 "+owner+":write"), Acquire{Lock: "l", Field: owner + ":write"}},
+		"fenced lock":              {script("EVALSHA", sha, "l redisson_lock_token:{l}", "30000 "+owner), plain},
+		"read lock":                {script("EVALSHA", sha, "l {l}:"+owner+":rwlock_timeout", "30000 "+owner+" "+owner+":write"), Acquire{"l", owner, "{l}:" + owner + ":rwlock_timeout:"}},
+		"fair lock":                {script("EVALSHA", sha, fair, "30000 "+owner+" 300000 1796024563139"), plain},
+		"fair lock, non-reentrant": {script("EVALSHA", sha, fair, "30000 "+owner+" 300000 1796024563139 NON_REENTRANT_REACQUIRE"), plain},
+		"non-reentrant lock":       {script("EVALSHA", sha, "l", "30000 "+owner+" NON_REENTRANT_REACQUIRE"), plain},
+		"a very long lease":        {script("EVALSHA", sha, "l", "9223372036854775807 "+owner), plain},
 
-		"renewal, whole text":        {script("EVAL", renewText, "l", "30000 "+owner), 0},
-		"renewal of two":             {script("EVALSHA", sha, "l m", "30000 "+owner+" "+owner), 0},
-		"renewal of lock and write":  {script("EVALSHA", sha, "l m", "30000 "+owner+" "+owner+":write"), 0},
-		"renewal of three":           {script("EVALSHA", sha, "l m n", "30000 "+owner+" "+owner+" "+owner), 0},
-		"renewal of a read lock":     {script("EVALSHA", sha, "l {l}", "30000 1 "+owner), 0},
-		"release":                    {script("EVALSHA", sha, "l redisson_lock__channel:{l} redisson_unlock_latch:{l}:1", "0 30000 "+owner+" PUBLISH 13500"), 0},
-		"release before 3.24":        {script("EVALSHA", sha, "l redisson_lock__channel:{l}", "0 30000 "+owner), 0},
-		"release of a write lock":    {script("EVALSHA", sha, "l c latch", "1 30000 "+owner+":write PUBLISH 13500"), 0},
-		"release of a read lock":     {script("EVALSHA", sha, "l c p {l} latch", "0 "+owner+" PUBLISH 13500"), 0},
-		"release of a fair lock":     {script("EVALSHA", sha, "l q t c latch", "0 30000 "+owner+" 1796024563139 PUBLISH 13500"), 0},
-		"release of a spin lock":     {script("EVALSHA", sha, "l latch", "30000 "+owner+" 13500"), 0},
-		"the same before 3.24":       {script("EVAL", releaseText, "l", "30000 "+owner), 0},
-		"giving up a fair lock":      {script("EVALSHA", sha, "q t", owner+" 300000"), 0},
-		"semaphore":                  {script("EVALSHA", sha, "sem", "1"), 0},
-		"semaphore of two permits":   {script("EVALSHA", sha, "sem", "1 2"), 0},
-		"expirable permit":           {script("EVALSHA", sha, "s t c", "1 2 3 4 PUBLISH "+uuid), 0},
-		"latch":                      {script("EVALSHA", sha, "latch channel", "PUBLISH"), 0},
-		"redis-py":                   {script("EVALSHA", sha, "l", uuid), 0},
-		"a uuid without thread":      {script("EVALSHA", sha, "l", "30000 "+uuid), 0},
-		"a thread that is no number": {script("EVALSHA", sha, "l", "30000 "+uuid+":main"), 0},
-		"an upper-case uuid":         {script("EVALSHA", sha, "l", "30000 "+strings.ToUpper(uuid)+":1"), 0},
-		"no lease":                   {script("EVALSHA", sha, "l", "0 "+owner), 0},
-		"a lease in words":           {script("EVALSHA", sha, "l", "long "+owner), 0},
-		"no keys":                    {script("EVALSHA", sha, "", "30000 "+owner), 0},
-		"read-only":                  {script("EVALSHA_RO", sha, "l", "30000 "+owner), 0},
-		"SET":                        {[]string{"SET", "job", owner, "NX", "PX", "30000"}, 0},
-		"two keys of another kind":   {script("EVALSHA", sha, "l m", "30000 "+owner), 0},
+		"renewal, whole text":        {script("EVAL", renewText, "l", "30000 "+owner), none},
+		"renewal of two":             {script("EVALSHA", sha, "l m", "30000 "+owner+" "+owner), none},
+		"renewal of lock and write":  {script("EVALSHA", sha, "l m", "30000 "+owner+" "+owner+":write"), none},
+		"renewal of three":           {script("EVALSHA", sha, "l m n", "30000 "+owner+" "+owner+" "+owner), none},
+		"renewal of a read lock":     {script("EVALSHA", sha, "l {l}", "30000 1 "+owner), none},
+		"release":                    {script("EVALSHA", sha, "l redisson_lock__channel:{l} redisson_unlock_latch:{l}:1", "0 30000 "+owner+" PUBLISH 13500"), none},
+		"release before 3.24":        {script("EVALSHA", sha, "l redisson_lock__channel:{l}", "0 30000 "+owner), none},
+		"release of a write lock":    {script("EVALSHA", sha, "l c latch", "1 30000 "+owner+":write PUBLISH 13500"), none},
+		"release of a read lock":     {script("EVALSHA", sha, "l c p {l} latch", "0 "+owner+" PUBLISH 13500"), none},
+		"release of a fair lock":     {script("EVALSHA", sha, "l q t c latch", "0 30000 "+owner+" 1796024563139 PUBLISH 13500"), none},
+		"release of a spin lock":     {script("EVALSHA", sha, "l latch", "30000 "+owner+" 13500"), none},
+		"the same before 3.24":       {script("EVAL", releaseText, "l", "30000 "+owner), none},
+		"giving up a fair lock":      {script("EVALSHA", sha, "q t", owner+" 300000"), none},
+		"semaphore":                  {script("EVALSHA", sha, "sem", "1"), none},
+		"semaphore of two permits":   {script("EVALSHA", sha, "sem", "1 2"), none},
+		"expirable permit":           {script("EVALSHA", sha, "s t c", "1 2 3 4 PUBLISH "+uuid), none},
+		"latch":                      {script("EVALSHA", sha, "latch channel", "PUBLISH"), none},
+		"redis-py":                   {script("EVALSHA", sha, "l", uuid), none},
+		"a uuid without thread":      {script("EVALSHA", sha, "l", "30000 "+uuid), none},
+		"a thread that is no number": {script("EVALSHA", sha, "l", "30000 "+uuid+":main"), none},
+		"an upper-case uuid":         {script("EVALSHA", sha, "l", "30000 "+strings.ToUpper(uuid)+":1"), none},
+		"no lease":                   {script("EVALSHA", sha, "l", "0 "+owner), none},
+		"a lease in words":           {script("EVALSHA", sha, "l", "long "+owner), none},
+		"no keys":                    {script("EVALSHA", sha, "", "30000 "+owner), none},
+		"read-only":                  {script("EVALSHA_RO", sha, "l", "30000 "+owner), none},
+		"SET":                        {[]string{"SET", "job", owner, "NX", "PX", "30000"}, none},
+		"two keys of another kind":   {script("EVALSHA", sha, "l m", "30000 "+owner), none},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,15 +76,38 @@ func TestResendableAcquire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lease, yes := ResendableAcquire(r)
-			if lease != tt.lease || yes != (tt.lease > 0) {
-				t.Errorf("lease %v, acquire %v, want %v", lease, yes, tt.lease)
+			a, yes := ResendableAcquire(r)
+			if a != tt.want || yes != (tt.want != none) {
+				t.Errorf("%v, acquire %v, want %v", a, yes, tt.want)
 			}
 		})
 	}
 }
 
-// FuzzResendableAcquire shows that what is taken for an acquire names an owner and a lease, whatever else it is.
+// TestWhatTook has the replies of all acquires of Redisson.
+func TestWhatTook(t *testing.T) {
+	tests := map[string]struct {
+		reply resp.Value
+		want  bool
+	}{
+		"taken":                       {resp.Value{}, true},
+		"held for so long":            {resp.Int(29000), false},
+		"held without end":            {resp.Int(-1), false},
+		"not taken by a fair tryLock": {resp.Int(1), false},
+		"taken with a token":          {resp.Arr(resp.Int(-1), resp.Int(7)), true},
+		"held, no token":              {resp.Arr(resp.Int(29000), resp.Int(-1)), false},
+		"refused":                     {resp.Err("NON_REENTRANT_REACQUIRE"), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if (Acquire{}).Took(tt.reply) != tt.want {
+				t.Errorf("%v is taken for %v", tt.reply, !tt.want)
+			}
+		})
+	}
+}
+
+// FuzzResendableAcquire shows that what is taken for an acquire names a lock and an owner, whatever else it is.
 func FuzzResendableAcquire(f *testing.F) {
 	f.Add("EVALSHA", sha, "l", "30000 "+owner)
 	f.Add("eval", acquireText, "l redisson_lock_token:{l}", "1 "+owner)
@@ -94,13 +118,13 @@ func FuzzResendableAcquire(f *testing.F) {
 		if err != nil {
 			return
 		}
-		lease, yes := ResendableAcquire(r)
+		a, yes := ResendableAcquire(r)
 		if !yes {
 			return
 		}
 		words := strings.Fields(argv)
-		if lease <= 0 || lease > time.Hour || words[0] == "0" || strings.Count(words[1], "-") != 4 {
-			t.Errorf("%v is taken for an acquire with a lease of %v", r.Args, lease)
+		if words[0] == "0" || a.Field != words[1] || strings.Count(words[1], "-") != 4 || a.Lock != r.Keys()[0] {
+			t.Errorf("%v is taken for the acquire %v", r.Args, a)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func (o *outbox) complete(s *slot, r commands.Result, raw []byte) bool {
 	}
 	s.reply, s.raw, s.last, s.done = r.Reply, raw, r.Close, true
 	if s.call.Fencing {
-		s.grant = r.Granted
+		s.grant = given(r.Granted)
 	}
 	o.settled(s, slotBytes+len(raw)+weight(r.Reply)+grantWeight(s.grant))
 	if o.owner != ownerNone || o.unanswered > 0 || o.phase != phaseOpen || len(o.buf) > 0 || !o.plain() {

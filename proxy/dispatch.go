@@ -108,13 +108,17 @@ func (s *session) run(req *commands.Request) {
 func (s *session) submit(req *commands.Request) {
 	sl := s.requestSlot(req)
 	s.out.add(sl)
-	if lease, yes := commands.ResendableAcquire(req); yes {
-		first := s.srv.resends.enter(taker{s, sl}, req, lease)
+	if acquire, yes := commands.ResendableAcquire(req); yes {
+		if !s.gathers && s.gone() { // the loop has looked already
+			s.out.drop(sl)
+			return
+		}
+		first := s.srv.resends.enter(taker{s, sl}, req, acquire)
 		if first == nil {
 			s.srv.stats.joined.Add(1)
 			return
 		}
-		sl.call.Done = first.answered
+		sl.call.Done, sl.call.Abandoned = first.answered, first.abandoned
 	}
 	s.hand(&sl.call)
 }

@@ -169,6 +169,7 @@ func (s *Server) statsLines() []string {
 		fmt.Sprintf("rejected_connections:%d", s.stats.rejected.Load()),
 		fmt.Sprintf("client_output_buffer_limit_disconnections:%d", s.stats.cutOff.Load()),
 		fmt.Sprintf("redfence_joined_resends:%d", s.stats.joined.Load()),
+		fmt.Sprintf("redfence_taken_back:%d", s.resends.takeBacks.began.Load()),
 		fmt.Sprintf("redfence_wakeups:%d", s.woken()),
 		"evicted_keys:0",
 		fmt.Sprintf("pubsub_channels:%d", h.Topics(hub.Channel)),

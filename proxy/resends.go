@@ -10,25 +10,24 @@ import (
 	"github.com/redfence/redfence/commands"
 )
 
-// When a request may be taken for a resend of another one.
-const (
-	// resendAfter is how long the first must have been unanswered while its connection lives. Clients wait longer
-	// before they send again; what comes earlier is another request.
-	resendAfter = time.Second
-	// resultKept is how long the result of a request whose connection died waits for the resend. Redisson resends 1
-	// to 2 s later. The answer is then late by as much, so it is never kept for longer than a tenth of the lease.
-	resultKept = 3 * time.Second
-)
+// resendAfter is how long the first of two equal requests must have been unanswered, while its connection lives, for the other
+// to be a resend. Clients wait longer before they send again; what comes earlier is another request.
+const resendAfter = time.Second
+
+// slowAnswer is how long an answer must have taken for the socket to be asked whether somebody still waits for it.
+const slowAnswer = 100 * time.Millisecond
 
 // resends are the acquires that may be sent again, from when they were sent until they are answered
-// (commands.ResendableAcquire). A resend gets the result of the first instead of being run as well.
+// (commands.ResendableAcquire). A resend gets the result of the first instead of being run as well. When nobody is left who
+// could get the result, the acquire is taken back.
 //
-// That ends as soon as anything else that may change the lock is sent, by whomever: a release may run behind the
+// Joining ends as soon as anything else that may change the lock is sent, by whomever: a release may run behind the
 // first, and an equal acquire behind the release is a new request, whose answer nobody knows yet.
 type resends struct {
-	now  func() time.Time
-	seed maphash.Seed
-	any  atomic.Bool // there may be attempts
+	now       func() time.Time
+	seed      maphash.Seed
+	any       atomic.Bool // there may be attempts
+	takeBacks takeBacks
 
 	mu     sync.Mutex
 	first  map[uint64]*attempt // by the hash of origin and arguments; the first of two that share one
@@ -38,18 +37,16 @@ type resends struct {
 // lock is the key of a lock, over all databases: SWAPDB and SELECT in scripts make them meet.
 type lock string
 
-// attempt is an acquire that a backend has, or the result of one whose connection died.
+// attempt is an acquire that a backend has.
 type attempt struct {
 	resends *resends
 	hash    uint64
 	origin  origin
 	line    []string
-	lock    lock
+	acquire commands.Acquire
 	began   time.Time
-	lease   time.Duration
 
 	takers []taker // who waits for the result, the first sender in front
-	result Result  // when done
 	done   bool
 }
 
@@ -65,19 +62,20 @@ type taker struct {
 	slot    *slot
 }
 
-func newResends() *resends {
-	return &resends{now: time.Now, seed: maphash.MakeSeed(), first: map[uint64]*attempt{}, byLock: map[lock][]*attempt{}}
+// newResends has acquires taken back through a stream that open opens when it is first needed.
+func newResends(open func() Stream) *resends {
+	return &resends{
+		now: time.Now, seed: maphash.MakeSeed(), takeBacks: takeBacks{open: open},
+		first: map[uint64]*attempt{}, byLock: map[lock][]*attempt{},
+	}
 }
 
 // enter notes an acquire that a session is about to send. It returns the attempt, whose answered is the Done of the
 // call. If the acquire is a resend it returns nil, and the slot gets the result of the first. The slot must be in
 // the session's outbox.
-func (rs *resends) enter(t taker, r *commands.Request, lease time.Duration) *attempt {
+func (rs *resends) enter(t taker, r *commands.Request, acquire commands.Acquire) *attempt {
 	from := origin{t.session.ip, r.DB}
-	a := &attempt{
-		resends: rs, hash: rs.hashOf(from, r.Args), origin: from, line: r.Args, lock: lock(r.Keys()[0]),
-		lease: lease, takers: []taker{t},
-	}
+	a := &attempt{resends: rs, hash: rs.hashOf(from, r.Args), origin: from, line: r.Args, acquire: acquire, takers: []taker{t}}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	a.began = rs.now()
@@ -86,10 +84,6 @@ func (rs *resends) enter(t taker, r *commands.Request, lease time.Duration) *att
 	case old == nil:
 		rs.note(a)
 	case !old.same(a) || !old.joinable(a.began): // two requests
-	case old.done:
-		rs.forget(old)
-		t.slot.answer(old.result)
-		return nil
 	default:
 		old.takers = append(old.takers, t)
 		return nil
@@ -111,7 +105,7 @@ func (rs *resends) hashOf(from origin, line []string) uint64 {
 // note puts an attempt on the books. rs.mu is held.
 func (rs *resends) note(a *attempt) {
 	rs.first[a.hash] = a
-	rs.byLock[a.lock] = append(rs.byLock[a.lock], a)
+	rs.byLock[a.lock()] = append(rs.byLock[a.lock()], a)
 	rs.any.Store(true)
 }
 
@@ -121,10 +115,10 @@ func (rs *resends) forget(a *attempt) {
 		return
 	}
 	delete(rs.first, a.hash)
-	others := slices.DeleteFunc(rs.byLock[a.lock], func(b *attempt) bool { return a == b })
-	rs.byLock[a.lock] = others
+	others := slices.DeleteFunc(rs.byLock[a.lock()], func(b *attempt) bool { return a == b })
+	rs.byLock[a.lock()] = others
 	if len(others) == 0 {
-		delete(rs.byLock, a.lock)
+		delete(rs.byLock, a.lock())
 	}
 	rs.any.Store(len(rs.first) > 0)
 }
@@ -168,23 +162,31 @@ func (rs *resends) endAll() {
 	rs.any.Store(false)
 }
 
+func (a *attempt) lock() lock { return lock(a.acquire.Lock) }
+
 func (a *attempt) same(b *attempt) bool { return a.origin == b.origin && slices.Equal(a.line, b.line) }
 
-// joinable tells whether an equal request can be a resend at that time.
+// joinable tells whether an equal request can be a resend at that time. rs.mu is held.
 func (a *attempt) joinable(now time.Time) bool {
-	if a.done {
-		return true // its connection died; it is forgotten in time
-	}
-	return now.Sub(a.began) >= resendAfter || !a.wanted()
+	return now.Sub(a.began) >= resendAfter || !a.wanted(now)
 }
 
-// wanted tells whether a client still waits for the result.
-func (a *attempt) wanted() bool {
-	return slices.ContainsFunc(a.takers, func(t taker) bool { return !t.session.hungUp.Load() })
+// wanted tells whether a client still waits for the result. When it has taken long the sockets are asked: a process that was
+// paused has not read there yet that a client is gone. rs.mu is held.
+func (a *attempt) wanted(now time.Time) bool {
+	slow := now.Sub(a.began) >= slowAnswer
+	return slices.ContainsFunc(a.takers, func(t taker) bool { return !t.session.hungUp.Load() && !(slow && t.session.gone()) })
 }
 
-// answered gives the result to all who wait for it. One that nobody waits for any more is kept for a while. An error
-// is not: nothing was done, or nobody knows, and the same answer would not help.
+// abandoned is Call.Abandoned.
+func (a *attempt) abandoned() bool {
+	a.resends.mu.Lock()
+	defer a.resends.mu.Unlock()
+	return !a.wanted(a.resends.now())
+}
+
+// answered gives the result to all who wait for it. When nobody does any more, an acquire that succeeded is taken back. So
+// that it surely is unknown, its connections end without the answer: one of them may be open in the other direction.
 func (a *attempt) answered(r Result) {
 	rs := a.resends
 	rs.mu.Lock()
@@ -192,19 +194,18 @@ func (a *attempt) answered(r Result) {
 		rs.mu.Unlock()
 		return
 	}
-	a.done, a.result = true, r
-	takers := a.takers
-	if a.wanted() || r.Close || r.Reply.IsErr() || rs.first[a.hash] != a {
-		rs.forget(a)
-	} else {
-		time.AfterFunc(min(resultKept, a.lease/10), func() {
-			rs.mu.Lock()
-			defer rs.mu.Unlock()
-			rs.forget(a)
-		})
-	}
+	a.done = true
+	rs.forget(a)
+	unknown := !a.wanted(rs.now()) && a.acquire.Took(r.Reply)
 	rs.mu.Unlock()
-	for _, t := range takers {
-		t.slot.answer(r)
+	if unknown {
+		rs.takeBacks.begin(a.origin.db, a.acquire, r.Granted)
+	}
+	for _, t := range a.takers {
+		if unknown {
+			t.session.out.drop(t.slot)
+		} else {
+			t.slot.answer(r)
+		}
 	}
 }

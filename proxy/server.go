@@ -143,11 +143,12 @@ func New(cfg Config) *Server {
 		handlers = faceHandlers(handlers, table, cfg.Face)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), resends: newResends(), ears: newEars(listening(cfg)),
+		cfg: cfg, log: cfg.Logger, table: table, handlers: newHandlers(table, handlers), began: time.Now(), ears: newEars(listening(cfg)),
 		listeners: map[net.Listener]struct{}{}, sessions: map[int64]*session{},
 		input:     inputBudget{limit: int64(cfg.MaxInput)},
 		beginning: newTurns(beginners), pipelining: halfTheProcessors(), handshaking: halfTheProcessors(),
 	}
+	s.resends = newResends(cfg.Backend.Open)
 	if !cfg.Asleep && cfg.Face == nil {
 		s.wake = wake.New(cfg.Hub, func() wake.Stream { return cfg.Backend.Open() })
 	}
@@ -195,6 +196,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	gone := make(chan struct{})
 	go func() {
 		s.live.Wait()
+		s.resends.takeBacks.close()
 		s.stopLoop()
 		close(gone)
 	}()

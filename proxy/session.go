@@ -13,6 +13,7 @@ import (
 	"github.com/redfence/redfence/commands"
 	"github.com/redfence/redfence/commands/resp"
 	"github.com/redfence/redfence/proxy/instant"
+	"github.com/redfence/redfence/proxy/poll"
 )
 
 const (
@@ -162,6 +163,10 @@ func (s *session) kill() {
 
 // drain makes the session end when everything that it has read is answered.
 func (s *session) drain() { _ = s.conn.SetReadDeadline(time.Now()) }
+
+// gone tells whether the client sends no more and may be gone, also when that was not read yet: behind a pause of the process
+// there may be requests of clients that have given up long ago.
+func (s *session) gone() bool { return s.hungUp.Load() || poll.HungUp(s.raw) }
 
 // cutOff ends a session whose client reads too slowly. The outbox calls it under its lock, on a goroutine of the
 // backend perhaps, so it neither logs nor waits for the connection to close.

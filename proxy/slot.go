@@ -71,6 +71,16 @@ func (s *slot) appendTo(dst []byte) []byte {
 	return resp.Append(dst, s.reply, s.proto)
 }
 
+// given are the grants of which clients are told: new tokens.
+func given(list []commands.Grant) (fresh []commands.Grant) {
+	for _, g := range list {
+		if !g.Kept {
+			fresh = append(fresh, g)
+		}
+	}
+	return fresh
+}
+
 // grantBytes is what a fencing push has on the wire beside its key.
 const grantBytes = 48
 

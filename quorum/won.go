@@ -158,14 +158,16 @@ func (a *attempt) granted() {
 	a.caughtUp()
 }
 
-// grants are the tokens that the request was given, if its session wants to be told.
+// grants are the tokens that the request was given, if its session wants to be told, and those of the keys that kept theirs, if
+// that may have to be known.
 func (a *attempt) grants(winner *tally.Answer) (list []commands.Grant) {
-	if !a.request.call.Fencing {
+	kept := a.request.call.Abandoned != nil
+	if !a.request.call.Fencing && !kept {
 		return nil
 	}
 	for _, w := range winner.Writes {
-		if tellable(&w) {
-			list = append(list, commands.Grant{Key: w.Key, Token: int64(a.token(w))})
+		if tellable(&w) || kept && w.Exists && !w.Fresh {
+			list = append(list, commands.Grant{Key: w.Key, Token: int64(a.token(w)), Kept: !w.Fresh})
 		}
 	}
 	return list

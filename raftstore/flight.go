@@ -62,7 +62,8 @@ func (b *batch) claim() []waiting {
 }
 
 // overdue takes the calls that have waited for patience at the time now. What they have waited for their place in the
-// entry counts, so that nobody waits twice; but the log has a quarter of it in any case.
+// entry counts, so that nobody waits twice; but the log has a quarter of it in any case. An abandoned call waits until the
+// entry is decided.
 func (b *batch) overdue(now time.Time, patience time.Duration) (over []waiting) {
 	if now.Sub(b.sent) < patience/4 {
 		return nil
@@ -70,7 +71,7 @@ func (b *batch) overdue(now time.Time, patience time.Duration) (over []waiting) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, w := range b.waiting {
-		if w.call != nil && now.Sub(w.since) >= patience {
+		if w.call != nil && now.Sub(w.since) >= patience && !isAbandoned(w.call) {
 			over = append(over, w)
 			b.waiting[i].call = nil
 		}

@@ -127,7 +127,7 @@ func (m *machine) apply(w *work, sink Sink) []resp.Value {
 		}
 		before := t.Mark()
 		t.Trace(tracking, c.Track)
-		t.TellGrants(c.Fencing)
+		t.TellGrants(c.Fencing, c.Abandoned != nil)
 		t.Weigh()
 		if c.Block {
 			replies[i], seen = m.block(t, c, seen, sink)

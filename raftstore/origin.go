@@ -226,12 +226,15 @@ func (o *origin) told(p *pending, round uint64, f forward.Fate, r commands.Resul
 	over := false
 	switch {
 	case p.done:
-	case f == forward.Done && p.here && !ran && p.local == nil:
+	case f == forward.Done && !ran && p.local == nil && (p.here || r.Reply.IsNull() && p.abandoned()):
 		p.answer = &r
 	case f == forward.Done:
 		over = true
-		if p.here && p.local != nil {
-			r.Reply, r.Granted = *p.local, p.grants
+		if p.local != nil {
+			r.Granted = p.grants
+		}
+		if p.local != nil && p.here {
+			r.Reply = *p.local
 		}
 	case !p.sent || p.round != round: // it is sent again already
 	case f == forward.Refused:
@@ -307,17 +310,21 @@ func (o *origin) each(w work, f func(i int, p *pending)) {
 // is of interest here.
 func (o *origin) claim(w work) {
 	o.each(w, func(i int, p *pending) {
-		w.calls[i].Session, w.calls[i].Track, w.calls[i].Fencing = p.call.Session, p.call.Track, p.call.Fencing
+		c := w.calls[i]
+		c.Session, c.Track, c.Fencing, c.Abandoned = p.call.Session, p.call.Track, p.call.Fencing, p.call.Abandoned
 	})
 }
 
 // applied takes the replies of this process's own calls in an entry that came from the leader. They only count for calls
 // whose answer waits for them, and then beside the leader's: what the leader has not run, another's read may not see yet.
+// Nobody reads behind an abandoned call, so it needs no other answer.
 func (o *origin) applied(w work, replies []resp.Value) {
 	var over []*pending
 	o.each(w, func(i int, p *pending) {
-		p.grants = w.given(i)
-		if p.local = &replies[i]; p.here && p.answer != nil {
+		if p.local == nil { // else it is only remembered
+			p.local, p.grants = &replies[i], w.given(i)
+		}
+		if p.ranHere() {
 			over = append(over, p)
 			o.strike(p)
 		}
@@ -330,15 +337,22 @@ func (o *origin) restored(ran remembered) {
 	if o == nil || ran[o.name] == nil {
 		return
 	}
+	o.mu.Lock()
+	for _, p := range o.calls {
+		if v, known := ran[o.name].replies[p.seq]; known && !p.done {
+			p.local = &v
+		}
+	}
+	o.mu.Unlock()
+	o.conclude()
+}
+
+// conclude answers the calls for which it is enough that this node has run them.
+func (o *origin) conclude() {
 	var over []*pending
 	o.mu.Lock()
 	for _, p := range o.calls {
-		v, known := ran[o.name].replies[p.seq]
-		if p.done || !known {
-			continue
-		}
-		p.local = &v
-		if p.here && p.answer != nil {
+		if !p.done && p.local != nil && p.ranHere() {
 			over = append(over, p)
 		}
 	}
@@ -349,9 +363,12 @@ func (o *origin) restored(ran remembered) {
 	finishHere(over)
 }
 
+// ranHere tells whether a call that this node has run is answered by that.
+func (p *pending) ranHere() bool { return p.answer != nil || p.abandoned() }
+
 func finishHere(over []*pending) {
 	for _, p := range over {
-		p.finish(commands.Result{Reply: *p.local, Close: p.answer.Close, Granted: p.grants})
+		p.finish(commands.Result{Reply: *p.local, Close: p.answer != nil && p.answer.Close, Granted: p.grants})
 	}
 }
 
@@ -383,21 +400,39 @@ func (o *origin) drop(why resp.Failure, which func(*pending) bool) {
 	}
 }
 
-// expire answers the calls that have waited too long.
+// expire answers the calls that have waited too long, and those that have been abandoned since this node has run them.
 func (o *origin) expire(now time.Time) {
-	patience := o.s.cfg.MaxWait
+	o.conclude()
 	if o.s.sitting.Load() {
 		o.drop(resp.ErrRecovering, func(p *pending) bool { return !p.sent && !p.doubt })
 	}
+	patience := o.s.cfg.MaxWait
 	o.drop(resp.ErrUnknownOutcome, func(p *pending) bool {
-		late := now.Sub(p.since) - patience
+		late := now.Sub(p.since) - p.patience(now, patience)
 		return !p.pure && (p.sent && late > patience/8 || p.doubt && late > 0)
 	})
 	o.drop(o.s.noLeader(), func(p *pending) bool {
-		late := now.Sub(p.since) - patience
+		late := now.Sub(p.since) - p.patience(now, patience)
 		return late > 0 && !p.sent || late > patience/8
 	})
 }
+
+// abandonedWait is how long it is asked what became of an abandoned call. It is much less than forgetAfter.
+const abandonedWait = 30 * time.Second
+
+// patience is how long a call may take that was submitted with the patience of its client. Nobody waits for an abandoned one,
+// but whoever submitted it wants to know what it did; unless it was not even sent.
+func (p *pending) patience(now time.Time, normal time.Duration) time.Duration {
+	if (p.sent || p.doubt) && now.Sub(p.since) > normal && p.abandoned() {
+		return max(normal, abandonedWait)
+	}
+	return normal
+}
+
+func (p *pending) abandoned() bool { return isAbandoned(p.call) }
+
+// isAbandoned tells whether nobody can take the answer to a call any more.
+func isAbandoned(c *commands.Call) bool { return c.Abandoned != nil && c.Abandoned() }
 
 // drain refuses further calls and waits until those that there are have been answered, which takes no longer than they may
 // take in any case: see expire.

@@ -23,3 +23,6 @@ func (*socket) adopt(net.Conn) error      { return ErrUnsupported }
 func (*socket) read([]byte) (int, error)  { return 0, net.ErrClosed }
 func (*socket) write([]byte) (int, error) { return 0, net.ErrClosed }
 func (*socket) close() error              { return net.ErrClosed }
+
+// HungUp cannot tell on this system.
+func HungUp(net.Conn) bool { return false }

@@ -82,3 +82,32 @@ func (s *socket) close() error {
 	s.fd = -1
 	return unix.Close(fd)
 }
+
+// HungUp tells whether the peer of a connection has ended its side, or the connection has failed, also when that is behind bytes
+// that were not read yet. Of what is no socket it tells nothing.
+func HungUp(conn net.Conn) (yes bool) {
+	switch c := conn.(type) {
+	case *Conn:
+		c.socket.mu.RLock()
+		defer c.socket.mu.RUnlock()
+		return hungUp(c.socket.fd)
+	case syscall.Conn:
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return false
+		}
+		err = raw.Control(func(fd uintptr) { yes = hungUp(int(fd)) })
+		return yes || errors.Is(err, net.ErrClosed)
+	}
+	return false
+}
+
+func hungUp(fd int) bool {
+	if fd < 0 {
+		return true
+	}
+	const ended = unix.POLLRDHUP | unix.POLLHUP | unix.POLLERR
+	list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(list, 0)
+	return err == nil && n > 0 && list[0].Revents&ended != 0
+}

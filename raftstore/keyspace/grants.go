@@ -4,17 +4,27 @@ import "github.com/redfence/redfence/commands"
 
 // grants are the tokens that were given since it was said that they are to be told.
 type grants struct {
-	told bool
-	list []opened
+	told, kept bool
+	list       []granted
 }
 
-// TellGrants begins a new list of the tokens that are given from now on, or says that there is to be none.
-func (t *Txn) TellGrants(yes bool) { t.grants = grants{told: yes} }
+// granted is a key that was given a token, or kept the one that it had.
+type granted struct {
+	opened
+	kept bool
+}
+
+// TellGrants begins a new list of the tokens that are given from now on, or says that there is to be none. With kept it has
+// those of keys that are changed in place as well.
+func (t *Txn) TellGrants(yes, kept bool) { t.grants = grants{told: yes || kept, kept: kept} }
 
 // replaced takes down that o takes the place of old; both may be nil.
 func (g *grants) replaced(db int, old, o *object) {
-	if g.told && o != nil && (old == nil || old.token != o.token) {
-		g.list = append(g.list, opened{db, o})
+	if !g.told || o == nil {
+		return
+	}
+	if kept := old != nil && old.token == o.token; g.kept || !kept {
+		g.list = append(g.list, granted{opened{db, o}, kept})
 	}
 }
 
@@ -24,7 +34,7 @@ func (t *Txn) Grants() (list []commands.Grant) {
 	for _, g := range t.grants.list {
 		now, ok := t.ks.dbs[g.db].keys.get(g.o.key)
 		if ok && now.token == g.o.token {
-			list = append(list, commands.Grant{Key: now.key, Token: now.token})
+			list = append(list, commands.Grant{Key: now.key, Token: now.token, Kept: g.kept})
 		}
 	}
 	return list
