@@ -205,7 +205,7 @@ func TestAResendThroughAnotherMemberCountsOnce(t *testing.T) {
 		"leader, cut off":  {true, func(first int) { network.Isolate(first) }, func(int) {}},
 		"paused":           {false, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(shortly); c.Members[first].Resume() }},
 		"paused for long":  {false, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(longerThanPatience); c.Members[first].Resume() }},
-		"paused as leader": {true, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(longerThanPatience); c.Members[first].Resume() }},
+		"paused as leader": {true, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(shortly); c.Members[first].Resume() }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -175,7 +175,12 @@ func (a *attempt) joinable(now time.Time) bool {
 // paused has not read there yet that a client is gone. rs.mu is held.
 func (a *attempt) wanted(now time.Time) bool {
 	slow := now.Sub(a.began) >= slowAnswer
-	return slices.ContainsFunc(a.takers, func(t taker) bool { return !t.session.hungUp.Load() && !(slow && t.session.gone()) })
+	return slices.ContainsFunc(a.takers, func(t taker) bool {
+		if slow {
+			return !t.session.gone()
+		}
+		return !t.session.hungUp.Load()
+	})
 }
 
 // abandoned is Call.Abandoned.

@@ -175,7 +175,8 @@ func TestAnAcquireThatNobodyKnowsOfIsTakenBack(t *testing.T) {
 		"fair lock":            {fair, Result{Granted: []commands.Grant{token("redisson_lock_timeout:{lock}", 3), token("lock", 8)}}, []string{"1", "lock", ownerOfLock, "", "8"}},
 		"fenced, with a token": {fenced, Result{Reply: resp.Arr(resp.Int(-1), resp.Int(5)), Granted: []commands.Grant{token("lock", 8)}}, []string{"1", "lock", ownerOfLock, "", "8"}},
 		"read lock": {
-			reads, Result{Granted: []commands.Grant{token("lock", 7), token(holds+":2", 9)}},
+			reads,
+			Result{Granted: []commands.Grant{token("lock", 7), token(holds+":2", 9)}},
 			[]string{"2", "lock", holds + ":2", ownerOfLock, holds + ":", "7", "9"},
 		},
 		"read lock whose hold has no token": {reads, Result{Granted: []commands.Grant{token("lock", 7)}}, nil},

@@ -18,13 +18,14 @@ func TestCallsOfAnEntryAreLateOneByOne(t *testing.T) {
 	const patience = time.Minute
 	for _, tt := range []struct {
 		name   string
-		waited []time.Duration // until now
+		waited []time.Duration // until now; negative for an abandoned call
 		sent   time.Duration   // how long ago Raft was given the entry
 		want   string
 	}{
 		{"one is late", []time.Duration{patience / 2, 2 * patience, patience / 2}, patience / 2, "[done] [late] [done]"},
 		{"all are late", []time.Duration{2 * patience, patience}, patience, "[late] [late]"},
 		{"none is late", []time.Duration{0, patience / 2}, patience / 2, "[done] [done]"},
+		{"an abandoned one waits", []time.Duration{-2 * patience, 2 * patience}, patience, "[done] [late]"},
 		{"the log gets its time", []time.Duration{0, 2 * patience}, patience / 5, "[done] [done]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -32,6 +33,9 @@ func TestCallsOfAnEntryAreLateOneByOne(t *testing.T) {
 			b, got := &batch{sent: now.Add(-tt.sent)}, make([][]string, len(tt.waited))
 			for i, waited := range tt.waited {
 				call := &commands.Call{Done: func(r commands.Result) { got[i] = append(got[i], r.Reply.Str) }}
+				if waited < 0 {
+					call.Abandoned, waited = func() bool { return true }, -waited
+				}
 				b.waiting = append(b.waiting, waiting{call: call, since: now.Add(-waited)})
 			}
 			for range 2 {

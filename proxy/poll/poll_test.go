@@ -271,3 +271,32 @@ func TestClosingEndsAWrite(t *testing.T) {
 	require.ErrorIs(t, c.Close(), net.ErrClosed)
 	require.Zero(t, c.TryWrite([]byte("x")))
 }
+
+// TestAHangUpIsSeenBehindBytes that nobody has read.
+func TestAHangUpIsSeenBehindBytes(t *testing.T) {
+	polled, first := connect(t, newTaker(), func() {})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	second, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	plain, err := l.Accept()
+	require.NoError(t, err)
+	for name, pair := range map[string][2]net.Conn{"of the loop": {polled, first}, "of the runtime": {plain, second}} {
+		t.Run(name, func(t *testing.T) {
+			conn, peer := pair[0], pair[1]
+			_, err := peer.Write([]byte("more than one reads"))
+			require.NoError(t, err)
+			require.False(t, poll.HungUp(conn))
+			require.NoError(t, peer.(*net.TCPConn).CloseWrite())
+			require.Eventually(t, func() bool { return poll.HungUp(conn) }, patience, time.Millisecond)
+			require.NoError(t, conn.Close())
+			require.True(t, poll.HungUp(conn))
+			require.NoError(t, peer.Close())
+		})
+	}
+	near, far := net.Pipe()
+	require.NoError(t, far.Close())
+	require.False(t, poll.HungUp(near), "it is no socket")
+	require.NoError(t, near.Close())
+}
