@@ -185,7 +185,7 @@ func hangUp(t *testing.T, w *harness.Wire) {
 
 const (
 	longerThanPatience = 3500 * time.Millisecond // than a member lets a client wait
-	shortly            = 200 * time.Millisecond  // and yet longer than answers take
+	shortly            = 200 * time.Millisecond  // and yet so late that it is asked whether the client is still there
 )
 
 // TestAResendThroughAnotherMemberCountsOnce has the answer of an acquire not come through to the member of its client, which
@@ -200,9 +200,9 @@ func TestAResendThroughAnotherMemberCountsOnce(t *testing.T) {
 		leads         bool // the first member leads
 		befalls, ends func(first int)
 	}{
-		"slow":             {false, func(int) {}, func(int) {}},
+		"slow":             {false, func(int) {}, func(int) { time.Sleep(shortly) }},
 		"cut off":          {false, func(first int) { network.Isolate(first) }, func(int) { time.Sleep(longerThanPatience) }},
-		"leader, cut off":  {true, func(first int) { network.Isolate(first) }, func(int) {}},
+		"leader, cut off":  {true, func(first int) { network.Isolate(first) }, func(int) { time.Sleep(shortly) }},
 		"paused":           {false, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(shortly); c.Members[first].Resume() }},
 		"paused for long":  {false, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(longerThanPatience); c.Members[first].Resume() }},
 		"paused as leader": {true, func(first int) { c.Members[first].Pause() }, func(first int) { time.Sleep(shortly); c.Members[first].Resume() }},
@@ -327,6 +327,7 @@ func TestAResendThroughAnotherProxyCountsOnce(t *testing.T) {
 		awaitHolds(t, q.Addr, lock, held+1)
 		hangUp(t, w)
 		harness.Dial(t, q.Addr).Want("(nil)", acquireLine(lock)...)
+		time.Sleep(shortly)
 		hold((*harness.Relay).Release)
 		awaitHolds(t, q.Addr, lock, held+1)
 		for range held {
