@@ -1,6 +1,7 @@
 package locks;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -11,7 +12,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
-import org.redisson.api.RTopic;
 import org.redisson.client.codec.StringCodec;
 
 /**
@@ -35,11 +35,14 @@ public final class LockSuite {
     /** Two clients, as of two hosts: a lock's owner is a thread of a client. */
     final RedissonClient first;
     final RedissonClient second;
+    /** Clients of one member each, when there are several; each member tells only of its own subscribers. */
+    private final List<RedissonClient> members;
 
     private LockSuite(Options options) {
         this.options = options;
         first = options.connect(WATCHDOG_MS);
         second = options.connect(WATCHDOG_MS);
+        members = options.connectToEach();
     }
 
     public static void main(String[] args) throws InterruptedException {
@@ -50,6 +53,7 @@ public final class LockSuite {
         int code = suite.runAll(options.string("case", ""));
         suite.first.shutdown();
         suite.second.shutdown();
+        suite.members.forEach(RedissonClient::shutdown);
         System.exit(code);
     }
 
@@ -101,10 +105,17 @@ public final class LockSuite {
         return "suite:" + run + ":" + name;
     }
 
-    /** Waits until somebody waits for the lock, that is, has subscribed to its channel. */
+    /**
+     * Waits until somebody waits for the lock, that is, has subscribed to its channel. The two clients learn at different times
+     * that another member is the master, and any member wakes its subscribers: so those of all count.
+     */
     void awaitWaiter(String channel, long waiters) throws Exception {
-        RTopic topic = first.getTopic(channel, StringCodec.INSTANCE);
-        Check.eventually(waiters + " subscribers of " + channel, () -> topic.countSubscribers() >= waiters);
+        List<RedissonClient> asked = members.isEmpty() ? List.of(first) : members;
+        Check.eventually(waiters + " subscribers of " + channel, () -> subscribers(asked, channel) >= waiters);
+    }
+
+    private static long subscribers(List<RedissonClient> asked, String channel) {
+        return asked.stream().mapToLong(member -> member.getTopic(channel, StringCodec.INSTANCE).countSubscribers()).sum();
     }
 
     static String lockChannel(String name) {

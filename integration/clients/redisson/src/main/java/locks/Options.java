@@ -1,6 +1,8 @@
 package locks;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.redisson.Redisson;
@@ -63,6 +65,19 @@ final class Options {
         }
         change.accept(config);
         return Redisson.create(config);
+    }
+
+    /** A client of each of the servers that --replicated names; none without it. The caller shuts them down. */
+    List<RedissonClient> connectToEach() {
+        List<RedissonClient> each = new ArrayList<>();
+        for (String address : string("replicated", "").split(",")) {
+            if (!address.isEmpty()) {
+                Config config = new Config();
+                config.useSingleServer().setAddress("redis://" + address).setConnectionMinimumIdleSize(1);
+                each.add(Redisson.create(config));
+            }
+        }
+        return each;
     }
 
     private void useSentinels(Config config) {
