@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -249,6 +250,7 @@ func (l *aheadLog) write() {
 		if batch == nil {
 			return
 		}
+		runtime.Gosched() // those who send the entries go first: a sync may keep the processor for as long as it takes
 		l.written(len(batch), l.LogStore.StoreLogs(batch))
 	}
 }

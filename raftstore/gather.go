@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// maxGather is how long an entry waits for calls at most, where the last one took longer than that.
+	// maxGather is after how long it is looked at most whether calls still come, where the last entry took longer than that.
 	maxGather = 2 * time.Millisecond
+	// gatherLooks is at which of these looks the entry is made in any case.
+	gatherLooks = 3
 	// gatherAgain is after how many entries it is tried again whether clients come back.
 	gatherAgain = 32
 )
@@ -17,17 +19,21 @@ const (
 // gathering lets an entry of a cluster wait for the clients that the last one has answered. When the next entry is made at once,
 // they wait for it and then for one of their own: two groups of clients take turns, and each of their calls takes two passes of
 // an entry, of which each has half of the calls. Clients that have their answer mostly have another call soon, a release
-// behind a grant. So the entry waits for these calls, for as long as the last one took, which is what they would wait otherwise; and
-// only while they come, for as many as came of late.
+// behind a grant. So the entry waits for these calls, for as long as the last one took, which is what they would wait otherwise. If
+// some have come by then, but not as many as came of late, it does so again: calls of other nodes take longer than those of
+// this one, and would be a group of their own.
 type gathering struct {
 	want atomic.Int64 // calls in the queue for which the next entry waits; 0 when it does not wait
 	late *time.Timer  // ends the wait
 
 	mu       sync.Mutex
-	had      int     // calls that were in the queue when the wait began
-	answered int     // calls that were answered then
-	back     float64 // the share of answered calls that were followed by another one in time, smoothed
-	skipped  int     // entries that were not waited for since that was too small
+	had      int           // calls that were in the queue when the wait began
+	answered int           // calls that were answered then
+	step     time.Duration // between two looks at the wait
+	looks    int           // that there were
+	seen     int           // calls that were in the queue at the last of them
+	back     float64       // the share of answered calls that were followed by another one in time, smoothed
+	skipped  int           // entries that were not waited for since that was too small
 }
 
 // begin makes the next entry wait if that is worth while: some calls wait, and so many are about to be answered, which took pass.
@@ -43,8 +49,23 @@ func (g *gathering) begin(wait, answered int, pass time.Duration) bool {
 		expected = answered
 	}
 	g.had, g.answered, g.skipped = wait, answered, 0
+	g.step, g.looks, g.seen = min(pass, maxGather), 0, wait
 	g.want.Store(int64(wait + max(expected, 1)))
-	g.late.Reset(min(pass, maxGather))
+	g.late.Reset(g.step)
+	return true
+}
+
+// goesOn looks at a wait whose time is over. It tells whether there is more: of the n calls in the queue some have come since the
+// last look.
+func (g *gathering) goesOn(n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looks++
+	if g.looks == gatherLooks || n <= g.seen {
+		return false
+	}
+	g.seen = n
+	g.late.Reset(g.step)
 	return true
 }
 
@@ -75,10 +96,14 @@ func (s *Store) gathers() bool {
 	return false
 }
 
-// gathered makes the entry with what there is.
+// gathered makes the entry with what there is, unless calls still come.
 func (s *Store) gathered() {
 	if want := s.pen.gather.want.Load(); want != 0 {
-		s.pen.gather.end(want, s.queue.len())
+		n := s.queue.len()
+		if s.pen.gather.goesOn(n) {
+			return
+		}
+		s.pen.gather.end(want, n)
 	}
 	s.propose()
 }

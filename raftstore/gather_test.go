@@ -58,6 +58,33 @@ func TestItIsTriedAgainWhetherClientsComeBack(t *testing.T) {
 	}
 }
 
+func TestAWaitGoesOnWhileCallsCome(t *testing.T) {
+	tests := []struct {
+		name   string
+		queued []int // calls in the queue at each look
+		want   []bool
+	}{
+		{"nobody comes", []int{2}, []bool{false}},
+		{"some come, then nobody", []int{6, 6}, []bool{true, false}},
+		{"they come one by one", []int{3, 4, 5}, []bool{true, true, false}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGathering(t)
+			for range 2 { // each wait has its own looks
+				g.begin(2, 16, time.Millisecond)
+				for i, n := range tt.queued {
+					if got := g.goesOn(n); got != tt.want[i] {
+						t.Errorf("with %d calls at look %d it goes on: %v, want %v", n, i, got, tt.want[i])
+					}
+				}
+				g.end(g.want.Load(), tt.queued[len(tt.queued)-1])
+				g.back = 1
+			}
+		})
+	}
+}
+
 // TestNobodyWaitsForClientsThatDoNotComeBack: a wait ends by itself.
 func TestNobodyWaitsForClientsThatDoNotComeBack(t *testing.T) {
 	c := startNodes(t)
