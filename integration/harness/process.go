@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -71,6 +73,14 @@ func (p *process) awaitReady() error {
 
 // signal sends sig; a process that has already ended is left in peace.
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// stop stops the process where it is. The signal alone takes a moment until it has reached all threads.
+func (p *process) stop() {
+	p.signal(syscall.SIGSTOP)
+	const stoppedOrEnded = unix.WSTOPPED | unix.WEXITED | unix.WNOWAIT // of what has ended there is nothing to stop
+	for p.running() && errors.Is(unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, stoppedOrEnded, nil), unix.EINTR) {
+	}
+}
 
 // running tells whether the process has not ended yet.
 func (p *process) running() bool {

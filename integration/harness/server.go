@@ -123,8 +123,8 @@ func (s *Server) Restart() {
 // Pin makes the server use its present port when it starts again.
 func (s *Server) Pin() { s.argv = append(s.argv, s.pin(s.Addr)...) }
 
-// Pause stops the process where it is (SIGSTOP) until Resume.
-func (s *Server) Pause() { s.proc.signal(syscall.SIGSTOP) }
+// Pause stops the process where it is (SIGSTOP) until Resume. When it returns none of its threads runs any more.
+func (s *Server) Pause() { s.proc.stop() }
 
 // Resume lets a paused process go on (SIGCONT).
 func (s *Server) Resume() { s.proc.signal(syscall.SIGCONT) }
