@@ -66,7 +66,7 @@ func TestMoreIsWrittenWithWhatFollows(t *testing.T) {
 // TestAnIdleConnectionThatIsCutIsReplaced has nothing sent at all.
 func TestAnIdleConnectionThatIsCutIsReplaced(t *testing.T) {
 	server := harness.StartRedis(t)
-	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout = 50 * time.Millisecond })
+	n := openNode(t, server.Addr, func(o *Options) { o.ReadTimeout = time.Second })
 	wantReply(t, n, "SET k 1", "OK")
 	stream := n.stream(0)
 	present := func() *connection { stream.mu.Lock(); defer stream.mu.Unlock(); return stream.conn }
