@@ -19,7 +19,7 @@ type plantedBug struct {
 }
 
 var plantedBugs = []plantedBug{
-	{"unconfirmed reads", 20, (*linearRun).wakeALeader},
+	{"unconfirmed reads", 40, (*linearRun).wakeALeader},
 	{"expiry by wall clock", 1, (*linearRun).stepTheClock},
 	{"no dedup", 3, (*linearRun).loseAnAnswer},
 	{"amnesiac votes", 1, (*linearRun).voteWithoutMemory},
